@@ -1,0 +1,1 @@
+"""The hart: RISC-V user code runs here, under Unicorn."""

@@ -1,0 +1,1 @@
+"""Physical frames, page tables, address spaces and the page-fault handler."""

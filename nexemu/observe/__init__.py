@@ -1,0 +1,1 @@
+"""Those who watch the machine: traces and counters."""

@@ -1,0 +1,1 @@
+"""Processes: what one is, the table of them, and how a program becomes one."""

@@ -1,0 +1,1 @@
+"""The gate between user programs and the kernel: traps and system calls."""
