@@ -1,0 +1,222 @@
+"""Compile the guest programs: ``python guest/build.py [--out DIR] [NAME...]``.
+
+Role: bring ``nexemu/guests/`` up to date with ``guest/*.c`` and ``smolprobe/``, with zig from
+PyPI (``python -m ziglang cc``) or with the gcc whose prefix the environment names in ``CROSS``.
+Owns: the compiled programs and ``guest/generated/``. Invariant: a program is compiled when
+anything that it is made of differs from the last time, and replaced only by a finished one.
+
+xv6: the user programs' part of the Makefile
+"""
+
+import argparse
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from generate import GENERATED, GUEST, generate  # noqa: E402 - guest/ is not a package
+
+ROOT = GUEST.parent
+OUT = ROOT / "nexemu" / "guests"
+STAMPS = GENERATED / "stamps.json"
+LINKER_SCRIPT = GUEST / "user.ld"
+
+LIBRARY = (GUEST / "crt.S", GENERATED / "usys.S", GUEST / "ulib.c", GUEST / "umalloc.c")
+"""Linked into every program; the linker drops the functions that it does not use."""
+
+ALIASES = {"smol_probe": "smolprobe"}
+"""Second names: the lab's instructions use both."""
+
+ZIG = ("-target", "riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+f+d+c", "-fno-sanitize=undefined")
+GCC = ("-march=rv64gc", "-mabi=lp64d", "-fno-tree-loop-distribute-patterns")
+CFLAGS = (
+    *("-std=c11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror"),
+    "-Wframe-larger-than=1024",  # the whole user stack is one page
+    *("-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fno-pic"),
+    *("-mcmodel=medany", "-mno-relax", "-ffunction-sections", "-fdata-sections"),
+    f"-I{GUEST}",
+)
+LDFLAGS = ("-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", f"-Wl,-T,{LINKER_SCRIPT}")
+
+Report = Callable[[str], None]
+"""Told each program as it is finished."""
+
+
+class BuildError(Exception):
+    """What the person at the keyboard can do something about; the text is the whole message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """How to call the compiler, and what tells one compiler from another."""
+
+    command: tuple[str, ...]
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file to make: ``arguments`` are the compiler's, without the output."""
+
+    target: Path
+    inputs: tuple[Path, ...]
+    arguments: tuple[str, ...]
+
+    def digest(self, toolchain: Toolchain) -> str:
+        """Equal when the result would be equal."""
+        summed = hashlib.sha256(repr((toolchain, self.arguments)).encode())
+        for path in self.inputs:
+            summed.update(path.read_bytes())
+        return summed.hexdigest()
+
+
+def find_toolchain() -> Toolchain:
+    """The gcc that ``CROSS`` names, or zig; :class:`BuildError` when there is none."""
+    prefix = os.environ.get("CROSS", "")
+    if prefix:
+        gcc = shutil.which(f"{prefix}gcc")
+        if gcc is None:
+            raise BuildError(f"CROSS={prefix}: no {prefix}gcc on the PATH; install it, or unset CROSS to use zig")
+        version = subprocess.run([gcc, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
+        return Toolchain((gcc, *GCC), f"{gcc} {version.strip()}")
+    if importlib.util.find_spec("ziglang") is None:
+        raise BuildError(
+            f"no guest compiler: `{sys.executable} -m pip install ziglang`, "
+            "or set CROSS to a gcc's prefix (CROSS=riscv64-unknown-elf-)"
+        )
+    return Toolchain((sys.executable, "-m", "ziglang", "cc", *ZIG), f"zig {importlib.metadata.version('ziglang')}")
+
+
+def sources() -> dict[str, Path]:
+    """Program name -> its one C file. The library's own files are not programs."""
+    found = sorted(path for path in GUEST.glob("*.c") if path not in LIBRARY)
+    smolprobe = ROOT / "smolprobe" / "smolprobe.c"
+    return {path.stem: path for path in (*found, *([smolprobe] if smolprobe.exists() else []))}
+
+
+def library_jobs() -> list[Job]:
+    """One object for each library source."""
+    headers = headers_in(GUEST)
+    return [
+        Job(GENERATED / f"{path.stem}.o", (path, *headers), (*CFLAGS, "-c", str(path))) for path in LIBRARY
+    ]
+
+
+def program_job(name: str, source: Path, out: Path) -> Job:
+    """Compile and link one program; smolprobe is arithmetic and gets the compiler's best."""
+    objects = tuple(GENERATED / f"{path.stem}.o" for path in LIBRARY)
+    speed = ("-O3",) if source.parent != GUEST else ()
+    headers = headers_in(GUEST) if source.parent == GUEST else (*headers_in(GUEST), *headers_in(source.parent))
+    linked = map(str, objects)
+    return Job(
+        out / name,
+        (source, *headers, *LIBRARY, LINKER_SCRIPT),
+        (*CFLAGS, *speed, str(source), *linked, *LDFLAGS),
+    )
+
+
+def headers_in(folder: Path) -> tuple[Path, ...]:
+    """Every header that a source in ``folder`` can include; any of them may change it."""
+    return tuple(sorted((*folder.glob("*.h"), *folder.glob("generated/*.h"))))
+
+
+def make(job: Job, toolchain: Toolchain) -> None:
+    """Run the compiler; the target appears whole or not at all."""
+    unfinished = job.target.with_name(f".{job.target.name}.{os.getpid()}")
+    command = (*toolchain.command, *job.arguments, "-o", str(unfinished))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        unfinished.unlink(missing_ok=True)
+        raise BuildError(f"cannot compile {job.target.name}:\n{(done.stderr or done.stdout).rstrip()}")
+    unfinished.replace(job.target)
+
+
+def make_all(jobs: Iterable[Job], toolchain: Toolchain, stamps: dict[str, str], report: Report) -> int:
+    """Make those jobs whose digest is not the one in ``stamps``, on all cores; how many there were."""
+    digests = {job: job.digest(toolchain) for job in jobs}
+    stale = [job for job in digests if not job.target.exists() or stamps.get(str(job.target)) != digests[job]]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = [(job, pool.submit(make, job, toolchain)) for job in stale]
+        for number, (job, result) in enumerate(results, start=1):
+            result.result()
+            stamps[str(job.target)] = digests[job]
+            report(f"[{number:2}/{len(stale)}] {job.target.name}")
+    return len(stale)
+
+
+def read_stamps() -> dict[str, str]:
+    """Target -> digest of the last build; a damaged file only costs a rebuild."""
+    try:
+        return dict(json.loads(STAMPS.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def write_stamps(stamps: dict[str, str]) -> None:
+    unfinished = STAMPS.with_name(f".{STAMPS.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(stamps, indent=1, sort_keys=True))
+    unfinished.replace(STAMPS)
+
+
+def choose(names: Sequence[str]) -> dict[str, Path]:
+    """The programs that were asked for; all of them when none was."""
+    programs = sources()
+    wanted = [ALIASES.get(name, name) for name in names] or list(programs)
+    unknown = [name for name in wanted if name not in programs]
+    if unknown:
+        raise BuildError(f"no such guest program: {', '.join(unknown)} (there are: {' '.join(programs)})")
+    return {name: programs[name] for name in wanted}
+
+
+def copy_aliases(out: Path) -> None:
+    """Give each program that has a second name a second file."""
+    for alias, name in ALIASES.items():
+        if (out / name).exists():
+            shutil.copyfile(out / name, out / alias)
+
+
+def build(names: Sequence[str] = (), out: Path = OUT, report: Report = print) -> int:
+    """Bring the named programs (all by default) up to date in ``out``; how many were compiled."""
+    generate()
+    programs = choose(names)
+    toolchain = find_toolchain()
+    out.mkdir(parents=True, exist_ok=True)
+    stamps = read_stamps()
+    try:
+        make_all(library_jobs(), toolchain, stamps, lambda _: None)
+        jobs = [program_job(name, source, out) for name, source in programs.items()]
+        made = make_all(jobs, toolchain, stamps, report)
+    finally:
+        write_stamps(stamps)
+    if made:
+        copy_aliases(out)
+    return made
+
+
+def main() -> int:
+    """The command line: exit status 1 and the reason when something cannot be built."""
+    parser = argparse.ArgumentParser(description="Compile the guest programs.")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where to put them (nexemu/guests)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
+    options = parser.parse_args()
+    try:
+        made = build(options.names, options.out.resolve())
+    except BuildError as error:
+        print(f"guest/build.py: {error}", file=sys.stderr)
+        return 1
+    print(f"guests: {made} compiled into {options.out}" if made else "guests: up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
