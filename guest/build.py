@@ -22,9 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from generate import GENERATED, GUEST, generate  # noqa: E402 - guest/ is not a package
+from generate import GENERATED, GUEST, generate
 
 ROOT = GUEST.parent
 OUT = ROOT / "nexemu" / "guests"
@@ -46,7 +44,10 @@ CFLAGS = (
     *("-mcmodel=medany", "-mno-relax", "-ffunction-sections", "-fdata-sections"),
     f"-I{GUEST}",
 )
-LDFLAGS = ("-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,-z,max-page-size=4096", f"-Wl,-T,{LINKER_SCRIPT}")
+LDFLAGS = (
+    *("-nostdlib", "-static", f"-Wl,-T,{LINKER_SCRIPT}"),
+    *("-Wl,--gc-sections", "-Wl,-z,max-page-size=4096"),
+)
 
 Report = Callable[[str], None]
 """Told each program as it is finished."""
@@ -86,7 +87,7 @@ def find_toolchain() -> Toolchain:
     if prefix:
         gcc = shutil.which(f"{prefix}gcc")
         if gcc is None:
-            raise BuildError(f"CROSS={prefix}: no {prefix}gcc on the PATH; install it, or unset CROSS to use zig")
+            raise BuildError(f"CROSS={prefix}: no {prefix}gcc on the PATH (without CROSS, zig is used)")
         version = subprocess.run([gcc, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
         return Toolchain((gcc, *GCC), f"{gcc} {version.strip()}")
     if importlib.util.find_spec("ziglang") is None:
@@ -94,7 +95,8 @@ def find_toolchain() -> Toolchain:
             f"no guest compiler: `{sys.executable} -m pip install ziglang`, "
             "or set CROSS to a gcc's prefix (CROSS=riscv64-unknown-elf-)"
         )
-    return Toolchain((sys.executable, "-m", "ziglang", "cc", *ZIG), f"zig {importlib.metadata.version('ziglang')}")
+    version = importlib.metadata.version("ziglang")
+    return Toolchain((sys.executable, "-m", "ziglang", "cc", *ZIG), f"zig {version}")
 
 
 def sources() -> dict[str, Path]:
@@ -114,14 +116,13 @@ def library_jobs() -> list[Job]:
 
 def program_job(name: str, source: Path, out: Path) -> Job:
     """Compile and link one program; smolprobe is arithmetic and gets the compiler's best."""
-    objects = tuple(GENERATED / f"{path.stem}.o" for path in LIBRARY)
+    objects = [str(GENERATED / f"{path.stem}.o") for path in LIBRARY]
     speed = ("-O3",) if source.parent != GUEST else ()
-    headers = headers_in(GUEST) if source.parent == GUEST else (*headers_in(GUEST), *headers_in(source.parent))
-    linked = map(str, objects)
+    headers = {*headers_in(GUEST), *headers_in(source.parent)}
     return Job(
         out / name,
-        (source, *headers, *LIBRARY, LINKER_SCRIPT),
-        (*CFLAGS, *speed, str(source), *linked, *LDFLAGS),
+        (source, *sorted(headers), *LIBRARY, LINKER_SCRIPT),
+        (*CFLAGS, *speed, str(source), *objects, *LDFLAGS),
     )
 
 
@@ -163,6 +164,7 @@ def read_stamps() -> dict[str, str]:
 
 
 def write_stamps(stamps: dict[str, str]) -> None:
+    """Remember what was built from what."""
     unfinished = STAMPS.with_name(f".{STAMPS.name}.{os.getpid()}")
     unfinished.write_text(json.dumps(stamps, indent=1, sort_keys=True))
     unfinished.replace(STAMPS)
@@ -185,6 +187,14 @@ def copy_aliases(out: Path) -> None:
             shutil.copyfile(out / name, out / alias)
 
 
+def remove_orphans(out: Path) -> None:
+    """Delete the programs that have lost their source; the wheel takes the folder as it is."""
+    known = {*sources(), *ALIASES}
+    for path in out.iterdir():
+        if path.name not in known:
+            path.unlink()
+
+
 def build(names: Sequence[str] = (), out: Path = OUT, report: Report = print) -> int:
     """Bring the named programs (all by default) up to date in ``out``; how many were compiled."""
     generate()
@@ -198,15 +208,16 @@ def build(names: Sequence[str] = (), out: Path = OUT, report: Report = print) ->
         made = make_all(jobs, toolchain, stamps, report)
     finally:
         write_stamps(stamps)
-    if made:
-        copy_aliases(out)
+    copy_aliases(out)
+    if out == OUT:
+        remove_orphans(out)
     return made
 
 
 def main() -> int:
     """The command line: exit status 1 and the reason when something cannot be built."""
     parser = argparse.ArgumentParser(description="Compile the guest programs.")
-    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="where to put them (nexemu/guests)")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="DIR", help="instead of nexemu/guests")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
     options = parser.parse_args()
     try:

@@ -62,7 +62,7 @@ def c_struct(abi: ModuleType, name: str) -> str:
     layout = getattr(abi, constant) if constant else "<" + "i" * len(names.split())
     body = "\n".join(f"    {field}" for field in struct_fields(layout, names))
     size = struct.calcsize(layout)
-    return f"struct {name} {{\n{body}\n}};\n_Static_assert(sizeof(struct {name}) == {size}, \"{name}\");\n"
+    return f'struct {name} {{\n{body}\n}};\n_Static_assert(sizeof(struct {name}) == {size}, "{name}");\n'
 
 
 def syscalls_h(abi: ModuleType) -> str:
@@ -111,18 +111,18 @@ def prototype(row: Any) -> str:
 
 def usys_s(abi: ModuleType) -> str:
     """One stub a call: the number goes into a7, the arguments are where C put them."""
-    stubs = "\n".join(
-        f"        .globl {row.name}\n{row.name}:\n        li      a7, SYS_{row.name}\n        ecall\n        ret\n"
-        for row in abi.NEXOS
-    )
+    stubs = "\n".join(f"SYSCALL({row.name})" for row in abi.NEXOS)
     return f"""\
 # Generated from nexemu/abi.py by guest/generate.py; edit that table instead.
 
 #include "syscalls.h"
 
+#define SYSCALL(name) .globl name; name: li a7, SYS_##name; ecall; ret
+
         .text
 
-{stubs}"""
+{stubs}
+"""
 
 
 def write_if_changed(path: Path, text: str) -> None:
