@@ -35,10 +35,13 @@ LIBRARY = (GUEST / "crt.S", GENERATED / "usys.S", GUEST / "ulib.c", GUEST / "uma
 ALIASES = {"smol_probe": "smolprobe"}
 """Second names: the lab's instructions use both."""
 
-ZIG = ("-target", "riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+f+d+c", "-fno-sanitize=undefined")
+ZIG = (
+    *("-target", "riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+f+d+c", "-fno-sanitize=undefined"),
+    "-Werror",  # its version is known, so its warnings are; another compiler may have more
+)
 GCC = ("-march=rv64gc", "-mabi=lp64d", "-fno-tree-loop-distribute-patterns")
 CFLAGS = (
-    *("-std=c11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror"),
+    *("-std=c11", "-O2", "-g0", "-Wall", "-Wextra"),
     "-Wframe-larger-than=1024",  # the whole user stack is one page
     *("-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fno-pic"),
     *("-mcmodel=medany", "-mno-relax", "-ffunction-sections", "-fdata-sections"),
