@@ -63,7 +63,7 @@ class InodeTable:
     def check_room(self) -> None:
         """Raise BadFile unless one more inode could be held."""
         if self.in_use >= self.ninode:
-            raise BadFile(f"{self.in_use} inodes are in use, and there is no room for more")
+            raise BadFile(f"no more than {self.ninode} inodes can be in use at once")
 
     def idup(self, inode: Inode) -> Inode:
         """One more holder of ``inode``. Raises BadFile when no more inodes may be in use."""
