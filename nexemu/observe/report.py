@@ -1,0 +1,96 @@
+"""What the counters say, as tables for people.
+
+Printed after a run with ``--stats``, on whichever console the caller gives: the host's standard
+error, because standard output is the guest's.
+"""
+
+from collections import Counter
+
+from rich.console import Console
+from rich.table import Table
+
+from nexemu.observe.counters import (
+    BAD_ACCESSES,
+    CALL,
+    COPIED,
+    FAILED,
+    FAULT,
+    FORKS,
+    FREED,
+    MAPPED,
+    PROMISED,
+    SHARED,
+    SWITCHES,
+    Counters,
+    Measure,
+    kinds,
+    sum_of,
+)
+
+
+def print_report(counters: Counters, console: Console) -> None:
+    """Print all tables to ``console``. Tables without a row are left out."""
+    total = counters.total()
+    for table in (fault_table(total), call_table(total), memory_table(total), process_table(counters)):
+        if table.row_count:
+            console.print(table)
+
+
+def fault_table(counts: Counter[Measure]) -> Table:
+    """Page faults by kind, and by who touched the page."""
+    table = _table("Page faults", "kind", "user", "kernel", "all")
+    for kind in kinds(counts, FAULT):
+        user, kernel = counts[FAULT, kind, "user"], counts[FAULT, kind, "kernel"]
+        table.add_row(kind, f"{user:,}", f"{kernel:,}", f"{user + kernel:,}")
+    if counts[BAD_ACCESSES]:
+        table.add_row("bad access", f"{counts[BAD_ACCESSES]:,}", "", f"{counts[BAD_ACCESSES]:,}")
+    return table
+
+
+def call_table(counts: Counter[Measure]) -> Table:
+    """System calls by name."""
+    table = _table("System calls", "name", "calls", "of these -1")
+    for name in kinds(counts, CALL):
+        table.add_row(name, f"{counts[CALL, name]:,}", f"{counts[FAILED, name]:,}")
+    return table
+
+
+def memory_table(counts: Counter[Measure]) -> Table:
+    """What fork and sbrk did, in pages, and how often the hart changed hands."""
+    table = _table("Memory and the hart", "what", "count")
+    for label, measure in (
+        ("forks", FORKS),
+        ("pages shared by fork", SHARED),
+        ("pages copied by fork", COPIED),
+        ("pages promised by sbrk", PROMISED),
+        ("pages mapped by sbrk at once", MAPPED),
+        ("pages freed by sbrk", FREED),
+        ("switches between processes", SWITCHES),
+    ):
+        table.add_row(label, f"{counts[measure]:,}")
+    return table
+
+
+def process_table(counters: Counters) -> Table:
+    """One line a process."""
+    table = _table("Processes", "pid", "program", "faults", "calls", "forks", "switched to", "status")
+    for pid, counts in counters.by_pid.items():
+        faults, calls = sum_of(counts, FAULT), sum_of(counts, CALL)
+        table.add_row(
+            str(pid),
+            counters.names.get(pid, ""),
+            f"{faults:,}",
+            f"{calls:,}",
+            f"{counts[FORKS]:,}",
+            f"{counts[SWITCHES]:,}",
+            str(counters.statuses.get(pid, "")),
+        )
+    return table
+
+
+def _table(title: str, *columns: str) -> Table:
+    """An empty table; text stands on the left, numbers on the right."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="left" if column in ("kind", "name", "what", "program") else "right")
+    return table
