@@ -17,4 +17,6 @@ class GuestHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Fill ``nexemu/guests``; a program that does not compile ends the installation."""
-        subprocess.run([sys.executable, Path(self.root, "guest", "build.py")], check=True)
+        done = subprocess.run([sys.executable, Path(self.root, "guest", "build.py")], check=False)
+        if done.returncode != 0:
+            sys.exit("the guest programs do not compile; the lines above say why")
