@@ -1,5 +1,6 @@
 /* grep [-inv] PATTERN [FILE]...: print the lines that match. The pattern knows ^ $ . and *; a
- * backslash takes away a character's meaning. -i ignores case, -n numbers, -v inverts.
+ * backslash takes away a character's meaning. -i ignores case, -n numbers, -v inverts; -- ends
+ * the options.
  * Exit status 0: some line was printed, 1: none, 2: trouble.
  *
  * The matcher is the one of Kernighan and Pike, "The Practice of Programming", section 9.2. */
@@ -107,6 +108,8 @@ static void usage(void) {
 static int read_options(int argc, char **argv) {
     int i = 1;
     for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1;
         for (const char *letter = argv[i] + 1; *letter; letter++) {
             if (!strchr("inv", *letter))
                 usage();
