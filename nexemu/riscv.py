@@ -31,7 +31,8 @@ PTE_D: Final = 1 << 7  # dirty
 PTE_COW: Final = 1 << 8  # first RSW bit: the hardware ignores it, fork uses it
 PTE_RWX: Final = PTE_R | PTE_W | PTE_X
 PTE_FLAGS: Final = 0x3FF
-PTE_RESERVED: Final = 0x3FF << 54  # must be zero without Svnapot and Svpbmt
+RESERVED_SHIFT: Final = 54
+PTE_RESERVED: Final = 0x3FF << RESERVED_SHIFT  # must be zero without Svnapot and Svpbmt
 
 ENTRIES: Final = 512
 """PTEs in one page table."""
@@ -46,11 +47,12 @@ U64: Final = (1 << 64) - 1
 
 
 class Access(IntEnum):
-    """What the CPU wants to do with a page. Each value is the PTE bit that allows it."""
+    """What user code wants to do with a page. Each value is the set of PTE bits that must all be
+    there to allow it; W without R is a reserved combination, so a store asks for both."""
 
-    READ = PTE_R
-    WRITE = PTE_W
-    FETCH = PTE_X
+    READ = PTE_V | PTE_U | PTE_R
+    WRITE = PTE_V | PTE_U | PTE_R | PTE_W
+    FETCH = PTE_V | PTE_U | PTE_X
 
 
 class Cause(IntEnum):
@@ -95,12 +97,12 @@ def px(level: int, va: VA) -> int:
 
 def pa2pte(pa: PA) -> PTE:
     """A PTE without flags that names the frame at ``pa``."""
-    return (pa >> PGSHIFT) << 10
+    return pa >> 12 << 10
 
 
 def pte2pa(pte: PTE) -> PA:
-    """The frame that ``pte`` names."""
-    return ((pte & ~PTE_RESERVED) >> 10) << PGSHIFT
+    """The frame that ``pte``, whose reserved bits are clear, names."""
+    return pte >> 10 << 12
 
 
 def flags_text(pte: PTE) -> str:

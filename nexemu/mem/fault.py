@@ -1,0 +1,95 @@
+"""THE page-fault handler: every page that is not there yet comes into being here.
+
+The hart's accesses and the kernel's own copies (``copyin``, ``copyout``) both arrive at
+:func:`vmfault`, so that a lazy or copy-on-write page behaves the same whoever touches it.
+
+xv6: vmfault() in kernel/vm.c, and the COW lab. ABI.md section 5.
+"""
+
+from nexemu.errors import BadAddress
+from nexemu.events import PageFault
+from nexemu.mem.area import Area
+from nexemu.mem.explain import why_bad
+from nexemu.mem.vm import AddressSpace
+from nexemu.riscv import (
+    MAXVA,
+    PGMASK,
+    PTE,
+    PTE_A,
+    PTE_COW,
+    PTE_D,
+    PTE_FLAGS,
+    PTE_R,
+    PTE_U,
+    PTE_V,
+    PTE_W,
+    VA,
+    Access,
+    pa2pte,
+    pte2pa,
+)
+
+COW_PAGE = PTE_V | PTE_U | PTE_COW
+COW_KEEPS = PTE_FLAGS & ~PTE_COW
+OWN_PAGE = PTE_W | PTE_A | PTE_D
+NEW_PAGE = {
+    Access.READ: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A,
+    Access.WRITE: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A | PTE_D,
+}
+"""A lazy page is readable and writable, never executable; A and D as the access at hand sets them."""
+
+
+def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool) -> PTE:
+    """Make the page at ``va`` usable for ``access`` and return its PTE.
+
+    In this order: a store to a copy-on-write page gets a private frame; any other valid PTE
+    means that the access is forbidden; below the break a page of zeros appears; in an mmap area
+    its page does. Raises BadAddress for everything else, OutOfMemory when no frame is left;
+    no mapping has changed then.
+
+    ``by_kernel``: a system call touches the page. Mmap areas are not filled for it: NexOS's
+    copyin and copyout know nothing of them.
+    """
+    index = space.table.lookup(va) if va < MAXVA else -1
+    before = space.table.words[index] if index >= 0 else 0
+    if before & COW_PAGE == COW_PAGE and access is Access.WRITE:
+        frame = space.frames.unshare(pte2pa(before))
+        after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
+    elif before & PTE_V or va >= MAXVA:
+        raise BadAddress(va, why_bad(space, va, access))
+    elif space.paging.lazy and va & ~PGMASK < space.size and access is not Access.FETCH:
+        if index < 0:
+            index = space.table.walk(va)
+        after = space.table.words[index] = pa2pte(space.frames.kalloc_zeroed()) | NEW_PAGE[access]
+    else:
+        area = space.area_at(va)
+        if area is None or by_kernel or not area.allows(access):
+            raise BadAddress(va, why_bad(space, va, access))
+        after = _map_from_area(space, va, access, area)
+    if before and by_kernel:
+        space.epoch += 1  # a hart replaces the entry that it faulted on itself, no other
+    if space.paging.emit is not None:
+        _report(space, va, access, by_kernel, before, after)
+    return after
+
+
+def _map_from_area(space: AddressSpace, va: VA, access: Access, area: Area) -> PTE:
+    """The page of an mmap area: zeros, then the file's bytes over them."""
+    index = space.table.walk(va)
+    frame = space.frames.kalloc_zeroed()
+    space.frames.ram.write(frame, area.content(va & ~PGMASK))
+    pte = pa2pte(frame) | area.flags | PTE_V | PTE_A
+    if access is Access.WRITE:
+        pte |= PTE_D
+    space.table.words[index] = pte
+    return pte
+
+
+def _report(space: AddressSpace, va: VA, access: Access, by_kernel: bool, before: PTE, after: PTE) -> None:
+    assert space.paging.emit is not None
+    if before & PTE_V:
+        kind = "cow-reuse" if pte2pa(before) == pte2pa(after) else "cow-copy"
+    else:
+        kind = "lazy" if va & ~PGMASK < space.size else "mmap"
+    who = "kernel" if by_kernel else "user"
+    space.paging.emit(PageFault(space.pid, kind, va & ~PGMASK, access.name.lower(), before, after, who))

@@ -1,0 +1,139 @@
+"""Physical frames: who has one, and how many share it.
+
+Owns the free list and one reference count a frame. A frame is free exactly while its count is
+zero; :meth:`FrameAllocator.audit` proves that the counts equal the holders that exist.
+
+Fresh frames are filled with 0x05 and freed ones with 0x01, so that whoever reads memory that
+is not its own reads junk rather than yesterday's data.
+
+xv6: kernel/kalloc.c, with the reference counts of the COW lab
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable
+
+from nexemu.errors import OutOfMemory, panic
+from nexemu.mem.phys import ZERO_PAGE, PhysicalMemory
+from nexemu.memlayout import KERNEL_PAGES
+from nexemu.riscv import PA, PGMASK, PGSHIFT, PGSIZE
+
+ALLOC_JUNK = bytes([5]) * PGSIZE
+FREE_JUNK = bytes([1]) * PGSIZE
+
+
+class FrameAllocator:
+    """All frames of ``ram`` but the kernel's own, which lie at its start.
+
+    ``fail_at``: when set to n, the n-th allocation from now raises OutOfMemory (1 is the next
+    one), and allocation works again after it. For tests of every path that can run out.
+    ``code_epoch``: grows whenever a frame is filled with new instructions.
+    """
+
+    __slots__ = ("code_epoch", "fail_at", "ram", "refs", "total", "_first", "_free", "_frontier")
+
+    def __init__(self, ram: PhysicalMemory) -> None:
+        self.ram = ram
+        self.fail_at: int | None = None
+        self.code_epoch = 0
+        self._first = ram.base + KERNEL_PAGES * PGSIZE
+        self.total = (ram.end - self._first) >> PGSHIFT
+        self.refs = array("i", bytes(4 * (ram.size >> PGSHIFT)))
+        self._free: list[PA] = []  # frames that were used once, the last freed on top
+        self._frontier = self._first  # frames from here to the end were never used
+
+    @property
+    def free_frames(self) -> int:
+        """How many frames nobody holds."""
+        return len(self._free) + ((self.ram.end - self._frontier) >> PGSHIFT)
+
+    @property
+    def used_frames(self) -> int:
+        """How many frames somebody holds."""
+        return self.total - self.free_frames
+
+    def kalloc(self) -> PA:
+        """A frame full of junk, held once. Raises OutOfMemory."""
+        return self._take(ALLOC_JUNK)
+
+    def kalloc_zeroed(self) -> PA:
+        """A frame full of zeros, held once. Raises OutOfMemory."""
+        return self._take(ZERO_PAGE)
+
+    def kalloc_copy(self, source: PA) -> PA:
+        """A frame with the bytes of the frame at ``source``, held once. Raises OutOfMemory."""
+        start = source - self.ram.base
+        return self._take(self.ram.bytes[start : start + PGSIZE])
+
+    def _take(self, content: bytes | memoryview) -> PA:
+        if self.fail_at is not None:
+            self._count_down_to_failure()
+        ram = self.ram
+        if self._free:
+            pa = self._free.pop()
+        elif self._frontier < ram.end:
+            pa = self._frontier
+            self._frontier = pa + PGSIZE
+        else:
+            raise OutOfMemory("kalloc: no frame left")
+        start = pa - ram.base
+        ram.bytes[start : start + PGSIZE] = content
+        self.refs[start >> 12] = 1
+        return pa
+
+    def _count_down_to_failure(self) -> None:
+        assert self.fail_at is not None
+        self.fail_at -= 1
+        if self.fail_at <= 0:
+            self.fail_at = None
+            raise OutOfMemory("kalloc: failure injected by a test")
+
+    def incref(self, pa: PA) -> None:
+        """One more holder of the frame at ``pa``, which must be held already."""
+        index = (pa - self.ram.base) >> 12
+        if not 0 <= index < len(self.refs) or self.refs[index] < 1:
+            panic(f"incref: nobody holds a frame at {pa:#x}")
+        self.refs[index] += 1
+
+    def kfree(self, pa: PA) -> None:
+        """One holder fewer; the last one gives the frame back."""
+        index = (pa - self.ram.base) >> 12
+        count = self.refs[index] - 1
+        if count < 0 or pa & PGMASK:
+            panic(f"kfree: nobody holds a frame at {pa:#x}")
+        self.refs[index] = count
+        if count == 0:
+            start = index << 12
+            self.ram.bytes[start : start + PGSIZE] = FREE_JUNK
+            self._free.append(pa)
+
+    def unshare(self, pa: PA) -> PA:
+        """A frame with the bytes at ``pa`` that the caller alone holds, in exchange for its hold on
+        ``pa``: ``pa`` itself where nobody else holds it, else a copy. Raises OutOfMemory."""
+        index = (pa - self.ram.base) >> 12
+        if self.refs[index] == 1:
+            return pa
+        copy = self.kalloc_copy(pa)
+        self.refs[index] -= 1
+        return copy
+
+    def refcount(self, pa: PA) -> int:
+        """How many hold the frame at ``pa``; 0 means free."""
+        return self.refs[(pa - self.ram.base) >> PGSHIFT]
+
+    def audit(self, holders: Iterable[PA]) -> None:
+        """Panic unless every count equals the times its frame occurs in ``holders``, and every
+        frame is either counted or on the free list, never both."""
+        held = Counter(holders)
+        free = set(self._free)
+        if len(free) != len(self._free):
+            panic("audit: a frame is on the free list twice")
+        for pa in range(self._first, self._frontier, PGSIZE):
+            count = self.refcount(pa)
+            if count != held[pa]:
+                panic(f"audit: frame {pa:#x} has count {count}, {held[pa]} hold it")
+            if (count == 0) != (pa in free):
+                panic(f"audit: frame {pa:#x} has count {count}, on the free list: {pa in free}")
+        for pa in held:
+            if not self._first <= pa < self._frontier:
+                panic(f"audit: {pa:#x} is held and was never allocated")

@@ -1,0 +1,200 @@
+"""Sv39 page tables, kept in guest RAM as the hardware would find them.
+
+Owns the table frames of one address space, never the frames that leaves point at: those
+belong to whoever maps them. A PTE is addressed by its index among RAM's 64-bit words, the
+Python counterpart of xv6's ``pte_t *``.
+
+Every table is reached by 4 KiB leaves only: a leaf above level 0 (a superpage) is never made
+here and reads as unmapped.
+
+xv6: kernel/vm.c, walk() to freewalk(). Privileged Architecture, "Sv39".
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nexemu.errors import panic
+from nexemu.mem.kalloc import FrameAllocator
+from nexemu.riscv import (
+    ENTRIES,
+    MAXVA,
+    PA,
+    PGMASK,
+    PGSIZE,
+    PTE,
+    PTE_A,
+    PTE_D,
+    PTE_RESERVED,
+    PTE_RWX,
+    PTE_U,
+    PTE_V,
+    VA,
+    flags_text,
+    pa2pte,
+    pgrounddown,
+    pte2pa,
+    px,
+)
+
+NON_LEAF = PTE_V | PTE_RWX | PTE_U | PTE_A | PTE_D | PTE_RESERVED
+"""The bits that tell a pointer to the next level: of these, only V may be set."""
+
+EMPTY = memoryview(bytes(PGSIZE)).cast("Q")
+"""A table without entries."""
+
+LEAF_SPAN = ENTRIES * PGSIZE
+"""Bytes that one last-level table maps: 2 MiB."""
+
+
+class Leaf(NamedTuple):
+    """A valid leaf: the page it maps, where its PTE is, and the PTE."""
+
+    va: VA
+    index: int
+    pte: PTE
+
+
+class LeafTable(NamedTuple):
+    """A last-level table: the first address it maps, and the index of its first PTE."""
+
+    va: VA
+    index: int
+
+
+class PageTable:
+    """The three-level table of one address space. Creating one takes a frame for its root.
+
+    Like a core, it keeps a page-walk cache: where the last-level table of each 2 MiB region lies.
+    It stays true because only :meth:`walk` links tables, and none is unlinked before :meth:`free`.
+    """
+
+    __slots__ = ("frames", "root", "words", "_first_word", "_root_index", "_walk_cache")
+
+    def __init__(self, frames: FrameAllocator) -> None:
+        self.frames = frames
+        self.words = frames.ram.words
+        self._first_word = frames.ram.first_word
+        self.root: PA = frames.kalloc_zeroed()
+        self._root_index = self._index_of(self.root)
+        self._walk_cache: dict[int, int] = {}
+
+    def lookup(self, va: VA) -> int:
+        """The index of the leaf PTE for ``va`` below MAXVA, or -1 where no last-level table
+        exists. The PTE itself may be invalid. This is the walk that the hardware does."""
+        leaf_table = self._walk_cache.get(va >> 21)
+        if leaf_table is None:
+            return self._walk_levels(va)
+        return leaf_table + (va >> 12 & 511)
+
+    def _walk_levels(self, va: VA) -> int:
+        index = self._root_index + px(2, va)
+        for level in (1, 0):
+            pte = self.words[index]
+            if pte & NON_LEAF != PTE_V:
+                return -1
+            index = self._index_of(pte2pa(pte)) + px(level, va)
+        self._walk_cache[va >> 21] = index - px(0, va)
+        return index
+
+    def pte(self, va: VA) -> PTE:
+        """The leaf PTE for ``va``, 0 where there is none. Any 64-bit ``va`` is allowed."""
+        index = self.lookup(va) if va < MAXVA else -1
+        return self.words[index] if index >= 0 else 0
+
+    def walk(self, va: VA) -> int:
+        """The index of the leaf PTE for ``va``, making the tables on the way. Raises OutOfMemory;
+        tables made before that stay, empty, and are freed with the rest."""
+        if va >= MAXVA:
+            panic(f"walk: {va:#x} is beyond MAXVA")
+        index = self.lookup(va)
+        if index >= 0:
+            return index
+        index = self._root_index + px(2, va)
+        for level in (1, 0):
+            pte = self.words[index]
+            if not pte & PTE_V:
+                pte = pa2pte(self.frames.kalloc_zeroed()) | PTE_V
+                self.words[index] = pte
+            index = self._index_of(pte2pa(pte)) + px(level, va)
+        return index
+
+    def _index_of(self, table: PA) -> int:
+        return (table >> 3) - self._first_word
+
+    def mappages(self, va: VA, size: int, pa: PA, flags: int) -> None:
+        """Map ``size`` bytes from ``va`` to consecutive frames from ``pa``, all page aligned. A page
+        that is mapped already is a panic. Raises OutOfMemory, then nothing of it is mapped."""
+        if (va | size | pa) & PGMASK or not size:
+            panic(f"mappages: {va:#x}+{size:#x} to {pa:#x} is not aligned")
+        for offset in range(0, size, PGSIZE):
+            try:
+                index = self.walk(va + offset)
+            except Exception:
+                self.unmap(va, va + offset, None)
+                raise
+            if self.words[index] & PTE_V:
+                panic(f"mappages: remap of {va + offset:#x}")
+            self.words[index] = pa2pte(pa + offset) | flags | PTE_V
+
+    def unmap(self, start: VA, end: VA, release: Callable[[PA], None] | None) -> int:
+        """Clear every leaf from ``start`` up to ``end``, skipping holes, and hand each frame to
+        ``release``. Returns how many leaves there were. Tables stay."""
+        if (start | end) & PGMASK:
+            panic(f"unmap: {start:#x}..{end:#x} is not aligned")
+        count = 0
+        for table in self.leaf_tables(start, end):
+            first = max(0, (start - table.va) // PGSIZE)
+            beyond = min(ENTRIES, (end - table.va) // PGSIZE)
+            where = slice(table.index + first, table.index + beyond)
+            removed = [pte for pte in self.words[where].tolist() if pte & PTE_V]
+            self.words[where] = EMPTY[first:beyond]
+            count += len(removed)
+            if release is not None:
+                for pte in removed:
+                    release(pte2pa(pte))
+        return count
+
+    def leaf_tables(self, start: VA = 0, end: VA = MAXVA) -> Iterator[LeafTable]:
+        """The last-level tables that map anything from ``start`` up to ``end``, in order. The cost
+        is that of the tables that exist, however wide the range."""
+        for top in self._entries(self._root_index):
+            for middle in self._entries(self._index_of(pte2pa(self.words[self._root_index + top]))):
+                va = top << 30 | middle << 21
+                if va + LEAF_SPAN > start and va < end:
+                    yield LeafTable(va, self.lookup(va))
+
+    def _entries(self, index: int) -> list[int]:
+        table = self.words[index : index + ENTRIES].tolist()
+        return [slot for slot, pte in enumerate(table) if pte & PTE_V]
+
+    def leaves(self, start: VA = 0, end: VA = MAXVA) -> Iterator[Leaf]:
+        """The valid leaves from ``start`` up to ``end``, in order."""
+        for table in self.leaf_tables(start, end):
+            for slot in self._entries(table.index):
+                va = table.va + slot * PGSIZE
+                if start <= va < end:
+                    yield Leaf(va, table.index + slot, self.words[table.index + slot])
+
+    def table_frames(self) -> Iterator[PA]:
+        """Every frame that this table itself occupies, the root included."""
+        yield self.root
+        for top in self._entries(self._root_index):
+            middle_table = pte2pa(self.words[self._root_index + top])
+            yield middle_table
+            index = self._index_of(middle_table)
+            yield from (pte2pa(self.words[index + slot]) for slot in self._entries(index))
+
+    def free(self) -> None:
+        """Give the table's own frames back. No leaf may be left."""
+        for leaf in self.leaves():
+            panic(f"freewalk: {leaf.va:#x} is still mapped")
+        for frame in list(self.table_frames()):
+            self.frames.kfree(frame)
+
+    def vmprint(self) -> str:
+        """The valid leaves as text, one a line, as in the page-table lab."""
+        lines = [f"page table {self.root:#x}"]
+        for leaf in self.leaves():
+            where = "/".join(str(px(level, leaf.va)) for level in (2, 1, 0))
+            lines.append(f" {pgrounddown(leaf.va):#012x} [{where}] -> {pte2pa(leaf.pte):#x} {flags_text(leaf.pte)}")
+        return "\n".join(lines)

@@ -1,0 +1,67 @@
+"""The kernel's own copies from and to user memory.
+
+All three go page by page through ``AddressSpace.translate`` with the right that they need, so a
+lazy page appears, a shared page is split and a forbidden one is refused, exactly as if the
+program had touched it itself.
+
+xv6: copyin(), copyout() and copyinstr() in kernel/vm.c. ABI.md section 5, "Kernel copies".
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nexemu.errors import BadAddress
+from nexemu.mem.vm import AddressSpace
+from nexemu.riscv import PGMASK, PGSIZE, VA, Access, pte2pa
+
+
+class Span(NamedTuple):
+    """Bytes of one page: where they start in RAM (an offset into its bytes), and how many."""
+
+    start: int
+    count: int
+
+
+def user_pages(space: AddressSpace, va: VA, count: int, access: Access) -> Iterator[Span]:
+    """The ``count`` bytes at ``va``, page by page, each page made usable for ``access`` as it is reached.
+    Raises BadAddress or OutOfMemory at the first page that cannot be; earlier ones were yielded."""
+    base = space.frames.ram.base
+    end = va + count
+    while va < end:
+        page_end = min(end, (va | PGMASK) + 1)
+        pte = space.translate(va, access, by_kernel=True)
+        yield Span(pte2pa(pte) - base + (va & PGMASK), page_end - va)
+        va = page_end
+
+
+def copyin(space: AddressSpace, va: VA, count: int) -> bytes:
+    """``count`` bytes of user memory from ``va``. Raises BadAddress or OutOfMemory."""
+    ram = space.frames.ram.bytes
+    return b"".join(ram[span.start : span.start + span.count] for span in user_pages(space, va, count, Access.READ))
+
+
+def copyout(space: AddressSpace, va: VA, data: bytes | memoryview) -> None:
+    """Store ``data`` at ``va``. Raises BadAddress or OutOfMemory; the pages before the bad one are
+    written by then."""
+    ram = space.frames.ram.bytes
+    done = 0
+    for span in user_pages(space, va, len(data), Access.WRITE):
+        ram[span.start : span.start + span.count] = data[done : done + span.count]
+        done += span.count
+
+
+def copyinstr(space: AddressSpace, va: VA, limit: int) -> bytes:
+    """The string at ``va`` without its NUL, which must lie within ``limit`` bytes. Pages beyond the
+    NUL are not touched. Raises BadAddress or OutOfMemory."""
+    ram = space.frames.ram.bytes
+    text = b""
+    while len(text) < limit:
+        at = va + len(text)
+        count = min(limit - len(text), PGSIZE - (at & PGMASK))
+        for span in user_pages(space, at, count, Access.READ):
+            piece = bytes(ram[span.start : span.start + span.count])
+            head, nul, _ = piece.partition(b"\0")
+            text += head
+            if nul:
+                return text
+    raise BadAddress(va, f"a string without a NUL in its first {limit} bytes")

@@ -1,0 +1,73 @@
+"""``fork``'s half of memory: the child's pages, shared copy-on-write or copied at once.
+
+xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
+"""
+
+from array import array
+from typing import NamedTuple
+
+from nexemu.mem.area import Area
+from nexemu.mem.sv39 import LeafTable
+from nexemu.mem.vm import AddressSpace
+from nexemu.riscv import ENTRIES, PGSIZE, PTE_COW, PTE_FLAGS, PTE_V, PTE_W, VA, pa2pte, pgroundup, pte2pa
+
+
+class Copied(NamedTuple):
+    """How many of the parent's pages the child shares, and how many were copied."""
+
+    shared: int
+    copied: int
+
+
+def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
+    """Give the fresh ``child`` the parent's memory: break, pages and mmap areas. Untouched pages stay
+    untouched in both. Pages of mmap areas are always copied. Raises OutOfMemory: the caller frees the child, and
+    pages that the parent had begun to share become its own again at their next store."""
+    end = pgroundup(parent.size)
+    shared = copied = 0
+    child.size = parent.size
+    child.code_epoch = parent.code_epoch
+    if parent.paging.cow:
+        parent.epoch += 1
+        for table in list(parent.table.leaf_tables(0, end)):
+            shared += _share(parent, child, table, end)
+    else:
+        copied += _copy(parent, child, 0, end)
+    for area in parent.areas:
+        child.areas.append(Area(area.start, area.length, area.prot, area.backing, area.offset))
+        if area.backing is not None:
+            area.backing.hold()
+        copied += _copy(parent, child, area.start, area.end)
+    return Copied(shared, copied)
+
+
+def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA) -> int:
+    """Share the pages of one last-level table below ``end``: a writable page loses W and gains COW on both
+    sides, any other is shared as it is. Returns how many pages."""
+    frames, words = parent.frames, parent.table.words
+    refs, first_frame = frames.refs, frames.ram.base >> 12
+    count = min(ENTRIES, (end - table.va) // PGSIZE)
+    child_index = child.table.walk(table.va)
+    entries = words[table.index : table.index + count].tolist()
+    shared = 0
+    for slot, pte in enumerate(entries):
+        if pte & PTE_V:
+            shared += 1
+            refs[(pte >> 10) - first_frame] += 1
+            if pte & PTE_W:
+                entries[slot] = pte & ~PTE_W | PTE_COW
+    both = array("Q", entries)
+    words[table.index : table.index + count] = both
+    words[child_index : child_index + count] = both
+    return shared
+
+
+def _copy(parent: AddressSpace, child: AddressSpace, start: VA, end: VA) -> int:
+    """Copy every resident page from ``start`` up to ``end``. Returns how many."""
+    count = 0
+    for leaf in parent.table.leaves(start, end):
+        index = child.table.walk(leaf.va)
+        frame = parent.frames.kalloc_copy(pte2pa(leaf.pte))
+        child.table.words[index] = pa2pte(frame) | leaf.pte & PTE_FLAGS
+        count += 1
+    return count

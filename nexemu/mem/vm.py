@@ -1,0 +1,130 @@
+"""Address spaces: what a process may touch, and how an access becomes a translation.
+
+Owns the page table, the break (``size``, in bytes) and the mmap areas. Invariants: every leaf
+below the break or in an area holds one reference on its frame; ``epoch`` grows whenever a right
+is taken away, ``code_epoch`` whenever executable bytes change, so that a hart that compares them
+on entry never uses a stale translation (``sfence.vma`` and ``fence.i`` by another name).
+
+xv6: kernel/vm.c, uvmcreate() to uvmfree()
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self, TypeAlias
+
+from nexemu.errors import OutOfMemory, panic
+from nexemu.events import Emit
+from nexemu.mem.area import Area
+from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.sv39 import PageTable
+from nexemu.memlayout import TRAMPOLINE, TRAPFRAME
+from nexemu.riscv import (
+    MAXVA,
+    PA,
+    PGSIZE,
+    PTE,
+    PTE_A,
+    PTE_D,
+    PTE_R,
+    PTE_U,
+    PTE_V,
+    PTE_W,
+    PTE_X,
+    RESERVED_SHIFT,
+    VA,
+    Access,
+    pgroundup,
+)
+
+FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access, bool], PTE]
+"""``handler(space, va, access, by_kernel)`` makes the page at ``va`` usable for ``access`` and returns its
+PTE, with A set, and D for a store; or raises BadAddress or OutOfMemory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """What all address spaces of one kernel have in common: the two switches, the page-fault
+    handler, and whoever listens."""
+
+    vmfault: FaultHandler
+    lazy: bool = True
+    cow: bool = True
+    emit: Emit | None = None
+
+
+@dataclass(slots=True, eq=False)
+class AddressSpace:
+    """The memory of one process. Made by :meth:`create`, which maps what every process has."""
+
+    frames: FrameAllocator
+    paging: Paging
+    table: PageTable
+    pid: int = 0
+    size: int = 0
+    areas: list[Area] = field(default_factory=list)  # from the highest address down
+    epoch: int = 0
+    code_epoch: int = 0
+
+    @classmethod
+    def create(cls, frames: FrameAllocator, paging: Paging, trampoline: PA) -> Self:
+        """A space with the shared ``trampoline`` frame and a trapframe of its own, both out of the
+        user's reach. Raises OutOfMemory, then no frame is held."""
+        space = cls(frames, paging, PageTable(frames))
+        try:
+            frames.incref(trampoline)
+            space._map_kernel_page(TRAMPOLINE, trampoline, PTE_R | PTE_X)
+            space._map_kernel_page(TRAPFRAME, frames.kalloc(), PTE_R | PTE_W)
+        except OutOfMemory:
+            space.free()
+            raise
+        return space
+
+    def _map_kernel_page(self, va: VA, frame: PA, flags: int) -> None:
+        try:
+            self.table.mappages(va, PGSIZE, frame, flags)
+        except OutOfMemory:
+            self.frames.kfree(frame)
+            raise
+
+    @property
+    def limit(self) -> VA:
+        """The highest break allowed: the lowest mmap area, else the trapframe."""
+        return self.areas[-1].start if self.areas else TRAPFRAME
+
+    def area_at(self, va: VA) -> Area | None:
+        """The mmap area that holds ``va``."""
+        return next((area for area in self.areas if area.start <= va < area.end), None)
+
+    def translate(self, va: VA, access: Access, by_kernel: bool = False) -> PTE:
+        """The leaf PTE for ``va`` with its right to ``access``, after a page fault if it takes one. W
+        is left out of the result while the page is clean, so that the first store comes back and
+        sets D. Raises BadAddress or OutOfMemory.
+
+        Privileged Architecture, "Virtual Address Translation Process".
+        """
+        index = self.table.lookup(va) if va < MAXVA else -1
+        if index >= 0:
+            pte = self.table.words[index]
+            if pte & access == access and not pte >> RESERVED_SHIFT:
+                used = pte | PTE_A | PTE_D if access is Access.WRITE else pte | PTE_A
+                if used != pte:
+                    self.table.words[index] = used
+                return used if used & PTE_D else used & ~PTE_W
+        pte = self.paging.vmfault(self, va, access, by_kernel)
+        if pte & access != access:
+            panic(f"vmfault: handled {access.name} at {va:#x}, and the PTE still forbids it")
+        return pte if pte & PTE_D else pte & ~PTE_W
+
+    def mapped_pages(self) -> int:
+        """Pages below the break that are valid and the user's own: what memstat calls mapped."""
+        wanted = PTE_V | PTE_U
+        return sum(leaf.pte & wanted == wanted for leaf in self.table.leaves(0, pgroundup(self.size)))
+
+    def free(self) -> None:
+        """Give everything back: pages, areas, trapframe and tables. The space is dead afterwards."""
+        self.table.unmap(0, MAXVA, self.frames.kfree)
+        for area in self.areas:
+            if area.backing is not None:
+                area.backing.drop()
+        self.areas.clear()
+        self.table.free()
