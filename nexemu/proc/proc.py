@@ -1,0 +1,59 @@
+"""A process: one address space, one set of registers, open files, and a place among its kin.
+
+A system call that must wait is a suspended generator in ``kernel``: the process's kernel stack.
+It yields the channel it waits on, and the process sleeps there until somebody wakes that channel.
+
+xv6: struct proc in kernel/proc.h
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TypeAlias
+
+from nexemu.fs.file import File
+from nexemu.fs.inode import Inode
+from nexemu.machine.hart import Context
+from nexemu.mem.vm import AddressSpace
+from nexemu.param import NOFILE
+
+KernelStack: TypeAlias = Generator[object, None, int]
+"""A system call under way: yields channels, returns the value for a0."""
+
+
+class State(IntEnum):
+    """Indexes abi.PROC_STATES."""
+
+    SLEEPING = 1
+    RUNNABLE = 2
+    RUNNING = 3
+    ZOMBIE = 4
+
+
+@dataclass(slots=True, eq=False)
+class Proc:
+    """``chan``: what a sleeper waits on. ``job``: which of the shell's lines started it, for Ctrl-C.
+    ``call``: name and arguments of the system call under way."""
+
+    pid: int
+    name: str
+    space: AddressSpace
+    context: Context
+    cwd: Inode
+    parent: "Proc | None" = None
+    files: list[File | None] = field(default_factory=lambda: [None] * NOFILE)
+    state: State = State.RUNNABLE
+    chan: object = None
+    kernel: KernelStack | None = None
+    call: tuple[str, tuple[int, ...]] = ("", ())
+    killed: bool = False
+    xstate: int = 0
+    job: int = 0
+
+    def __repr__(self) -> str:
+        return f"<pid {self.pid} {self.name} {self.state.name.lower()}>"
+
+    def sleep(self, chan: object) -> None:
+        """Wait for a wakeup on ``chan``."""
+        self.state = State.SLEEPING
+        self.chan = chan
