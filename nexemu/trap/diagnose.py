@@ -1,0 +1,111 @@
+"""What exactly went wrong: the instruction, the byte it wanted, and the cause as the ISA names it.
+
+The TLB knows the page and whether it was a load, a store or a fetch; an atomic counts as a load
+there, though its fault is a store/AMO fault. Disassembling the instruction settles both.
+Done only for a process that is about to die, so it may be slow.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import capstone
+
+from nexemu.errors import BadAddress, GuestError
+from nexemu.machine.hart import Trap
+from nexemu.mem.usercopy import copyin
+from nexemu.proc.proc import Proc
+from nexemu.riscv import PGMASK, U64, VA, Cause, pgrounddown
+
+REGISTERS: Final = (
+    "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
+).split()
+MEMORY_OPERAND: Final = re.compile(r"(-?\w*)\((\w+)\)$")
+LONGEST_INSTRUCTION: Final = 4
+NAMES: Final = {
+    Cause.ILLEGAL_INSTRUCTION: "illegal instruction",
+    Cause.BREAKPOINT: "breakpoint",
+    Cause.INSTRUCTION_PAGE_FAULT: "instruction page fault",
+    Cause.LOAD_PAGE_FAULT: "load page fault",
+    Cause.STORE_PAGE_FAULT: "store page fault",
+}
+HINTS: Final = {
+    Cause.ILLEGAL_INSTRUCTION: "not an instruction that user mode may execute",
+    Cause.BREAKPOINT: "no debugger is attached",
+}
+
+
+class Diagnosis(NamedTuple):
+    """``cause``, ``sepc`` and ``stval`` as the hardware would report them, the instruction as text, and
+    why it could not be served."""
+
+    cause: int
+    sepc: VA
+    stval: int
+    instruction: str
+    why: str
+
+    def line(self, proc: Proc) -> str:
+        """One line for the person at the host."""
+        name = NAMES.get(Cause(self.cause), "exception") if self.cause in list(Cause) else "exception"
+        return (
+            f"pid {proc.pid} {proc.name}: killed by {name} (scause {self.cause})"
+            f" sepc={self.sepc:#x} stval={self.stval:#x}: {self.instruction}: {self.why}"
+        )
+
+
+def diagnose(proc: Proc, trap: Trap, read_register: Callable[[int], int]) -> Diagnosis:
+    """What ``trap`` means for ``proc``; ``read_register`` gives an integer register by number."""
+    mnemonic, operands = _disassemble(proc, trap)
+    cause, stval = trap.cause, trap.stval
+    if cause == Cause.LOAD_PAGE_FAULT and mnemonic.startswith(("amo", "sc.")):
+        cause = Cause.STORE_PAGE_FAULT
+    if cause in (Cause.LOAD_PAGE_FAULT, Cause.STORE_PAGE_FAULT):
+        stval = _first_bad_byte(trap.stval, _effective_address(operands, read_register))
+    elif cause == Cause.INSTRUCTION_PAGE_FAULT:
+        stval = _first_bad_byte(trap.stval, trap.epc)
+    return Diagnosis(cause, trap.epc, stval, f"{mnemonic} {operands}".strip(), _why(trap))
+
+
+def _why(trap: Trap) -> str:
+    if isinstance(trap.error, BadAddress):
+        return trap.error.why
+    if trap.error is not None:
+        return f"{trap.error}"
+    return HINTS.get(Cause(trap.cause), "user mode cannot handle it") if trap.cause in list(Cause) else "unknown"
+
+
+def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
+    if trap.cause == Cause.INSTRUCTION_PAGE_FAULT:
+        return "(not fetched)", ""
+    code = _code_at(proc, trap.epc)
+    engine = capstone.Cs(capstone.CS_ARCH_RISCV, capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC)
+    for _address, _size, mnemonic, operands in engine.disasm_lite(code, trap.epc, 1):
+        return mnemonic, operands
+    return f".word {int.from_bytes(code, 'little'):#x}", ""
+
+
+def _code_at(proc: Proc, epc: VA) -> bytes:
+    """Up to four bytes of code; fewer where the page ends and the next cannot be read."""
+    on_this_page = min(LONGEST_INSTRUCTION, PGMASK + 1 - (epc & PGMASK))
+    for count in (LONGEST_INSTRUCTION, on_this_page):
+        try:
+            return copyin(proc.space, epc, count)
+        except GuestError:
+            continue
+    return b""
+
+
+def _effective_address(operands: str, read_register: Callable[[int], int]) -> int | None:
+    found = MEMORY_OPERAND.search(operands)
+    if found is None or found[2] not in REGISTERS:
+        return None
+    offset = int(found[1], 0) if found[1] else 0
+    return (read_register(REGISTERS.index(found[2])) + offset) & U64
+
+
+def _first_bad_byte(page: VA, wanted: int | None) -> int:
+    """The first byte of the access that lies on the faulting page: the access may begin on the page before."""
+    if wanted is not None and pgrounddown(wanted) == pgrounddown(page):
+        return wanted
+    return pgrounddown(page)

@@ -1,0 +1,105 @@
+"""System calls: from the registers to a handler, and its answer back into a0.
+
+The row in abi.py says how each argument is read; the handler does the rest. A GuestError becomes
+-1 here, and only here. A handler that must wait is kept as the process's kernel stack and resumed
+when its channel was woken.
+
+xv6: kernel/syscall.c
+"""
+
+from collections.abc import Callable, Mapping
+from types import GeneratorType
+from typing import Final, NamedTuple
+
+from nexemu import abi
+from nexemu.errors import GuestError
+from nexemu.events import Syscall
+from nexemu.proc.proc import Proc, State
+from nexemu.proc.table import A0
+from nexemu.trap import sysexec, sysfile, sysmem, sysname, sysproc
+from nexemu.trap.handler import Handler
+from nexemu.trap.machine import Machine
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    **sysproc.CALLS,
+    **sysexec.CALLS,
+    **sysfile.CALLS,
+    **sysname.CALLS,
+    **sysmem.CALLS,
+}
+
+
+class Call(NamedTuple):
+    """A call that can be made: its name, its handler, and how each argument register is read."""
+
+    name: str
+    handler: Handler
+    readers: tuple[Callable[[int], int], ...]
+
+
+def int32(register: int) -> int:
+    """The low 32 bits of ``register``, sign-extended: how C passes an int."""
+    return ((register & 0xFFFF_FFFF) ^ 0x8000_0000) - 0x8000_0000
+
+
+def uint64(register: int) -> int:
+    """``register`` as it is: how C passes a pointer or a uint64."""
+    return register
+
+
+def _call(prototype: abi.Prototype) -> Call:
+    readers = tuple(int32 if param.is_int else uint64 for param in prototype.params)
+    return Call(prototype.name, HANDLERS[prototype.name], readers)
+
+
+CALLS: Final[Mapping[int, Call]] = {prototype.number: _call(prototype) for prototype in abi.NEXOS}
+
+
+def syscall(machine: Machine, proc: Proc) -> None:
+    """Serve the ecall that ``proc`` made: a0 holds the answer, or the process sleeps, or it is gone."""
+    registers = machine.hart.arguments()
+    number = int32(registers[7])
+    call = CALLS.get(number)
+    if call is None:
+        machine.log(f"pid {proc.pid} {proc.name}: unknown system call {number}")
+        proc.call = (f"unknown {number}", ())
+        _finish(machine, proc, -1)
+        return
+    arguments = tuple(read(register) for read, register in zip(call.readers, registers, strict=False))
+    proc.call = (call.name, arguments)
+    try:
+        answer = call.handler(machine, proc, *arguments)
+    except GuestError:
+        answer = -1
+    if isinstance(answer, GeneratorType):
+        proc.kernel = answer
+        resume(machine, proc)
+    elif proc.state is not State.ZOMBIE:
+        assert isinstance(answer, int)
+        _finish(machine, proc, answer)
+
+
+def resume(machine: Machine, proc: Proc) -> None:
+    """Go on with the system call that ``proc`` is in the middle of, until it waits again or is done."""
+    assert proc.kernel is not None
+    try:
+        channel = next(proc.kernel)
+    except StopIteration as done:
+        answer = done.value
+    except GuestError:
+        answer = -1
+    else:
+        if channel is None:
+            machine.procs.make_runnable(proc)
+        else:
+            proc.sleep(channel)
+        return
+    proc.kernel = None
+    _finish(machine, proc, answer)
+
+
+def _finish(machine: Machine, proc: Proc, answer: int) -> None:
+    machine.hart.write_register(proc.context, A0, answer)
+    if machine.emit is not None:
+        name, arguments = proc.call
+        machine.emit(Syscall(proc.pid, name, arguments, answer))
