@@ -1,0 +1,5 @@
+"""``python -m nexemu``."""
+
+from nexemu.cli import main
+
+main()

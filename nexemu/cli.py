@@ -1,0 +1,66 @@
+"""The door: ``nexemu COMMAND``.
+
+Each command lives in its own module, which is imported when it is called for: booting a machine
+does not load the model's converter.
+"""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from nexemu import __version__
+from nexemu.errors import KernelPanic, OperatorError
+
+COMMANDS: Final[Mapping[str, str]] = {
+    "run": "nexemu.run_command",
+    "model": "nexemu.model.command",
+}
+"""Where the typer app of each command is, in the order of ``--help``."""
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands whose modules are imported when they are needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command called ``cmd_name``, or None."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = typer.main.get_command(import_module(COMMANDS[cmd_name]).app)
+        command.name = cmd_name
+        return command
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    help="A RISC-V lab machine for learning how a kernel manages memory.",
+)
+
+
+@app.callback(invoke_without_command=True)
+def nexemu(version: bool = typer.Option(False, "--version", help="Print the version and leave.")) -> None:
+    """A RISC-V lab machine for learning how a kernel manages memory."""
+    if version:
+        print(f"nexemu {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; the operator's mistakes end with one line and status 2."""
+    try:
+        app()
+    except OperatorError as error:
+        print(f"nexemu: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KernelPanic as error:
+        print(f"nexemu: panic: {error}", file=sys.stderr)
+        sys.exit(70)

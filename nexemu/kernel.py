@@ -1,0 +1,232 @@
+"""The kernel: owns every part of one machine, wires them together, and runs the loop.
+
+The loop is that of any kernel: choose a process, let it run until it traps, serve the trap; when
+nobody can run, let time or the keyboard move on. It is deterministic: with the same programs and
+the same input, every event happens at the same virtual time.
+
+xv6: main() in kernel/main.c and scheduler() in kernel/proc.c
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+from nexemu import abi
+from nexemu.errors import GuestError, OperatorError
+from nexemu.events import Emit, Switch
+from nexemu.fs.console import CONSOLE, Console, Key
+from nexemu.fs.file_table import FileTable
+from nexemu.fs.image import load_tree
+from nexemu.fs.ramfs import RamFs
+from nexemu.machine.hart import Hart, Trap
+from nexemu.mem.fault import vmfault
+from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.phys import PhysicalMemory
+from nexemu.mem.vm import Paging
+from nexemu.param import QUANTUM, RAM_BYTES
+from nexemu.policy import Scheduler
+from nexemu.proc.clock import Clock
+from nexemu.proc.exec import load
+from nexemu.proc.proc import Proc, State
+from nexemu.proc.table import ProcTable
+from nexemu.riscv import PA, Cause, pte2pa
+from nexemu.trap.machine import Machine
+from nexemu.trap.pipeframes import PipeFrames
+from nexemu.trap.usertrap import continue_call, usertrap
+
+
+class Keyboard(Protocol):
+    """Where typed bytes come from. ``on_demand``: the bytes wait as long as we like (a file, a pipe), so
+    they are asked for when a program wants them, and never otherwise."""
+
+    on_demand: bool
+
+    def poll(self) -> bytes | None:
+        """What was typed since the last call, None when no more will come; never waits."""
+
+    def wait(self) -> bytes | None:
+        """The next typed bytes, None when no more will come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a machine is built. ``quantum`` is in instructions, ``memory`` in bytes."""
+
+    lazy: bool = True
+    cow: bool = True
+    memory: int = RAM_BYTES
+    quantum: int = QUANTUM
+
+
+class Kernel:
+    """One machine. ``output`` receives what the guest writes to the console, ``log`` what the kernel has
+    to say to the person at the host, ``emit`` every event."""
+
+    def __init__(
+        self,
+        options: Options,
+        scheduler: Scheduler,
+        keyboard: Keyboard,
+        output: Callable[[bytes], None],
+        log: Callable[[str], None],
+        emit: Emit | None = None,
+    ) -> None:
+        self.options = options
+        self.scheduler = scheduler
+        self.keyboard = keyboard
+        self.clock = Clock()
+        self.log = log
+        self.emit = emit
+        ram = PhysicalMemory(options.memory)
+        self.frames = FrameAllocator(ram)
+        self.hart = Hart(ram)
+        self.fs = RamFs()
+        self.console = Console(output, self._on_key, echo=not keyboard.on_demand)
+        self.files = FileTable(self.fs, {CONSOLE: self.console})
+        paging = Paging(vmfault, options.lazy, options.cow, emit)
+        self.procs = ProcTable(self.frames, paging, self.hart, scheduler, self.fs, self.files, emit)
+        self.pipe_frames = PipeFrames(self.frames)
+        self.machine = Machine(
+            self.frames,
+            self.hart,
+            self.fs,
+            self.files,
+            self.console,
+            self.procs,
+            self.pipe_frames,
+            self.clock,
+            log,
+            emit,
+        )
+        self._running = 0  # the pid that had the hart last
+        self._input_ended = False
+
+    def load_files(self, folder: Path) -> None:
+        """Copy the tree below the host's ``folder`` into the file system; what is there already is replaced.
+        Raises OperatorError when there is no such folder."""
+        for warning in load_tree(self.fs, folder):
+            self.log(warning)
+
+    def boot(self, init: Path, argv: Sequence[bytes] = ()) -> Proc:
+        """Make the first process from the host's ELF file ``init``, with the console as its descriptors 0, 1
+        and 2. Raises OperatorError when that cannot be done."""
+        space = self.procs.new_space()
+        try:
+            image = load(space, memoryview(init.read_bytes()), argv)
+        except (OSError, GuestError) as error:
+            raise OperatorError(f"cannot boot from {init}: {error}") from error
+        proc = self.procs.create("init", space, self.fs.idup(self.fs.root))
+        console = self.files.open(b"console", abi.O_RDWR, self.fs.root)
+        proc.files[:3] = [console, self.files.dup(console), self.files.dup(console)]
+        proc.context.pc = image.entry
+        for register, value in ((2, image.sp), (10, image.argc), (11, image.sp if argv else 0)):
+            self.hart.write_register(proc.context, register, value)
+        self.procs.make_runnable(proc)
+        return proc
+
+    def run(self) -> int:
+        """Run until init ends; its exit status. Returns -1 when every process waits for another for ever."""
+        init = self.procs.init
+        assert init is not None, "boot first"
+        while init.state is not State.ZOMBIE:
+            self._take_keys()
+            pid = self.scheduler.choose()
+            proc = None if pid is None else self.procs.find(pid)
+            if proc is not None:
+                self._run_slice(proc)
+            elif not self._idle():
+                self.log("every process waits for another one; the machine halts")
+                return -1
+        return init.xstate
+
+    def _run_slice(self, proc: Proc) -> None:
+        """Let ``proc`` run until it waits, ends, or has used its quantum while others are ready."""
+        self._switch_to(proc)
+        end = self.clock.cycles + self.options.quantum
+        if proc.kernel is not None:
+            continue_call(self.machine, proc)
+        while proc.state is State.RUNNING:
+            budget = self._budget(end)
+            trap = self.hart.run(proc.space, proc.context, budget)
+            self._count_instructions(trap, budget)
+            usertrap(self.machine, proc, trap)
+            self.procs.wake_due(self.clock.cycles)
+            if self.clock.cycles >= end and proc.state is State.RUNNING:
+                self.procs.make_runnable(proc)
+            elif trap.cause == Cause.TIMER:
+                self._take_keys()
+
+    def _switch_to(self, proc: Proc) -> None:
+        if proc.pid != self._running and self.emit is not None:
+            self.emit(Switch(self.clock.cycles, self._running, proc.pid))
+        self._running = proc.pid
+        proc.state = State.RUNNING
+
+    def _budget(self, end: int) -> int | None:
+        """How many instructions may run before the kernel must look again; None when nobody else waits
+        for the hart or for a moment, since counting instructions makes them five times slower."""
+        wake = self.procs.next_wake()
+        if wake is None and not self.scheduler.waiting():
+            return None
+        until = end if wake is None else min(end, wake)
+        return max(1, until - self.clock.cycles)
+
+    def _count_instructions(self, trap: Trap, budget: int | None) -> None:
+        if trap.cause == Cause.TIMER and budget is not None:
+            self.clock.advance(budget)
+
+    def _idle(self) -> bool:
+        """Nobody can run: jump to the next wake-up, or wait for the keyboard. False when neither can help."""
+        wake = self.procs.next_wake()
+        if wake is not None:
+            self.clock.jump(wake)
+            self.procs.wake_due(wake)
+            return True
+        if self._input_ended or (self.keyboard.on_demand and not self._console_reader()):
+            return False
+        self._type(self.keyboard.wait())
+        return True
+
+    def _console_reader(self) -> bool:
+        return any(proc.chan is self.console and proc.state is State.SLEEPING for proc in self.procs)
+
+    def _take_keys(self) -> None:
+        if self.keyboard.on_demand:
+            while not self._input_ended and self._console_reader():
+                self._type(self.keyboard.wait())
+        elif not self._input_ended:
+            self._type(self.keyboard.poll())
+
+    def _type(self, keys: bytes | None) -> None:
+        if keys is None:
+            self._input_ended = True
+            self.console.hangup()
+            self.procs.wakeup(self.console)
+        elif any([self.console.interrupt(byte) for byte in keys]):
+            self.procs.wakeup(self.console)
+
+    def _on_key(self, key: Key) -> None:
+        if key is Key.LIST:
+            self.log(self.procs.listing())
+        else:
+            for proc in self.procs.foreground():
+                self.procs.kill(proc)
+
+    def audit(self) -> None:
+        """Panic unless every frame, file and inode is held exactly as often as its count says, and free
+        frames and used frames are all frames there are."""
+        self.frames.audit(self._frame_holders())
+        procs = [proc for proc in self.procs if proc.state is not State.ZOMBIE]
+        areas = chain.from_iterable(proc.space.areas for proc in self.procs)
+        mapped = [area.backing.file for area in areas if area.backing is not None]
+        descriptors = [file for proc in procs for file in proc.files if file is not None]
+        self.files.audit([*descriptors, *mapped])
+        self.fs.audit([*(proc.cwd for proc in procs), *self.files.inodes()])
+
+    def _frame_holders(self) -> list[PA]:
+        tables = [proc.space.table for proc in self.procs]
+        leaves = [pte2pa(leaf.pte) for table in tables for leaf in table.leaves()]
+        own = [frame for table in tables for frame in table.table_frames()]
+        return [self.procs.trampoline, *self.pipe_frames.held, *own, *leaves]

@@ -1,0 +1,123 @@
+"""``nexemu run``: boot a machine, with a shell or with one program."""
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from nexemu.errors import OperatorError
+from nexemu.events import Emit
+from nexemu.kernel import Kernel, Options
+from nexemu.model import cache
+from nexemu.observe.counters import Counters
+from nexemu.observe.recorder import fan_out
+from nexemu.observe.report import print_report
+from nexemu.observe.trace import TraceWriter
+from nexemu.param import RAM_BYTES, RAM_BYTES_WITH_MODEL
+from nexemu.sched import POLICIES
+from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, interruptible, raw_input, write_stdout
+
+GUESTS: Final = Path(__file__).parent / "guests"
+"""The compiled guest programs, as the package carries them."""
+
+UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
+
+app = typer.Typer(add_completion=False)
+
+
+def parse_size(text: str) -> int:
+    """``128M`` in bytes. Raises OperatorError."""
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise OperatorError(f"--mem {text}: give a size such as 128M or 1G")
+    return int(found[1]) * UNITS[found[2].upper()]
+
+
+def log(line: str) -> None:
+    """What the kernel has to say goes to standard error: standard output is the guest's console."""
+    print(f"[nexemu] {line}".replace("\n", "\n[nexemu] "), file=sys.stderr)
+
+
+@app.command()
+def run(
+    program: Annotated[list[str] | None, typer.Argument(help="A program and its arguments; without one, a shell.")] = None,
+    shell_command: Annotated[str | None, typer.Option("--shell-command", "-c", help="Let the shell run this line.")] = None,
+    lazy: Annotated[bool, typer.Option("--lazy/--no-lazy", envvar="LAZY_ALLOC", help="sbrk maps pages when they are touched.")] = True,
+    cow: Annotated[bool, typer.Option("--cow/--no-cow", envvar="COW_ALLOC", help="fork shares pages until they are written.")] = True,
+    mem: Annotated[str | None, typer.Option(help="RAM, e.g. 128M (the default; 1536M with a model).")] = None,
+    image: Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")] = None,
+    stats: Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")] = False,
+    trace: Annotated[Path | None, typer.Option(help="Write every event to this file, a JSON line each.")] = None,
+) -> None:
+    """Boot a machine. Ctrl-A X leaves, Ctrl-C ends the foreground program, Ctrl-P lists processes."""
+    if program and shell_command is not None:
+        raise OperatorError("give either a program or --shell-command, not both")
+    argv = _init_arguments(program or [], shell_command)
+    folders = [GUESTS, *_images(image)]
+    options = Options(lazy, cow, _memory(mem, folders))
+    counters = Counters()
+    with ExitStack() as stack:
+        listeners: list[Emit] = [counters] if stats else []
+        if trace is not None:
+            listeners.append(stack.enter_context(TraceWriter(trace)))
+        status = run_machine(options, folders, argv, fan_out(listeners))
+    if stats:
+        print_report(counters, Console(stderr=True))
+    raise typer.Exit(status & 0xFF)
+
+
+def _init_arguments(program: Sequence[str], shell_command: str | None) -> list[bytes]:
+    """What init is started with: nothing for a shell, or what to run in its place."""
+    if shell_command is not None:
+        return [b"init", b"-c", os.fsencode(shell_command)]
+    return [b"init", b"--", *map(os.fsencode, program)] if program else []
+
+
+def _images(image: Path | None) -> list[Path]:
+    """The folder asked for, or the model's image where one is ready."""
+    if image is not None:
+        return [image]
+    ready = cache.ready(os.environ.get("MODEL") or "auto")
+    return [ready] if ready is not None else []
+
+
+def _memory(mem: str | None, folders: Sequence[Path]) -> int:
+    if mem is not None:
+        return parse_size(mem)
+    if any((folder / "CFG.BIN").exists() for folder in folders):
+        log(f"the image holds a model: RAM is {RAM_BYTES_WITH_MODEL >> 20}M, not {RAM_BYTES >> 20}M")
+        return RAM_BYTES_WITH_MODEL
+    return RAM_BYTES
+
+
+def run_machine(options: Options, folders: Sequence[Path], argv: Sequence[bytes], emit: Emit | None) -> int:
+    """Boot a machine on this process's standard input and output and run it to its end; init's status."""
+    if not GUESTS.is_dir():
+        raise OperatorError(f"no guest programs in {GUESTS}: run `make guests`")
+    on_terminal = sys.stdin.isatty()
+    keyboard = TerminalKeyboard() if on_terminal else FileKeyboard()
+    kernel = Kernel(options, POLICIES["round-robin"](), keyboard, write_stdout, log, emit)
+    for folder in folders:
+        kernel.load_files(folder)
+    kernel.boot(GUESTS / "init", argv)
+    with ExitStack() as stack:
+        if isinstance(keyboard, TerminalKeyboard):
+            stack.enter_context(raw_input())
+            keyboard.listen(kernel.hart.stop)
+        else:
+            stack.enter_context(interruptible(kernel.hart.stop))
+        try:
+            return kernel.run()
+        except Leave:
+            return 0
+        except KeyboardInterrupt:
+            return 130
+
+

@@ -1,0 +1,139 @@
+"""The host's side of the console: keys from a terminal or a file, bytes to standard output.
+
+On a terminal every key reaches the guest at once, so the terminal is put into raw input (its output
+stays as it is) and a thread listens: it is the only way to interrupt a program that never calls
+the kernel. Ctrl-A X leaves, as in QEMU; Ctrl-A Ctrl-A types one Ctrl-A.
+"""
+
+import os
+import signal
+import socket
+import sys
+import termios
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Final
+
+CHUNK: Final = 4096
+ESCAPE: Final = 0x01  # Ctrl-A
+
+
+class Leave(Exception):
+    """The person at the terminal typed Ctrl-A X."""
+
+
+class FileKeyboard:
+    """Standard input that is not a terminal: read a line at a time, when a program wants one."""
+
+    on_demand = True
+
+    def poll(self) -> bytes:
+        """Nothing is typed unasked."""
+        return b""
+
+    def wait(self) -> bytes | None:
+        """The next line, None at the end."""
+        return sys.stdin.buffer.readline() or None
+
+
+class TerminalKeyboard:
+    """A terminal, once :meth:`listen` was called."""
+
+    on_demand = False
+
+    def __init__(self) -> None:
+        self._typed: SimpleQueue[bytes | None] = SimpleQueue()
+        self._escaped = False
+
+    def listen(self, notify: Callable[[], None]) -> None:
+        """Begin; ``notify`` is called, from another thread, whenever something was typed."""
+        threading.Thread(target=self._listen, args=(notify,), daemon=True).start()
+
+    def _listen(self, notify: Callable[[], None]) -> None:
+        typed: bytes | None = b""
+        while typed is not None:
+            typed = _read_keys()
+            self._typed.put(typed)
+            notify()
+
+    def poll(self) -> bytes | None:
+        """What was typed since the last call, None when the terminal is gone. Raises Leave."""
+        keys = b""
+        while not self._typed.empty():
+            typed = self._typed.get()
+            if typed is None:
+                return None
+            keys += typed
+        return self._without_escapes(keys)
+
+    def wait(self) -> bytes | None:
+        """The next typed bytes, None when the terminal is gone. Raises Leave."""
+        typed = self._typed.get()
+        return None if typed is None else self._without_escapes(typed)
+
+    def _without_escapes(self, keys: bytes) -> bytes:
+        kept = bytearray()
+        for key in keys:
+            if self._escaped:
+                self._escaped = False
+                if key in b"xX":
+                    raise Leave
+                if key == ESCAPE:
+                    kept.append(key)
+            elif key == ESCAPE:
+                self._escaped = True
+            else:
+                kept.append(key)
+        return bytes(kept)
+
+
+def _read_keys() -> bytes | None:
+    try:
+        return os.read(0, CHUNK) or None
+    except OSError:  # the terminal was closed
+        return None
+
+
+@contextmanager
+def raw_input() -> Iterator[None]:
+    """Keys reach us one by one and unechoed, until the block ends. Output keeps turning NL into CR NL."""
+    before = termios.tcgetattr(0)
+    raw = termios.tcgetattr(0)
+    raw[0] &= ~(termios.ICRNL | termios.IXON)
+    raw[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
+    termios.tcsetattr(0, termios.TCSADRAIN, raw)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def interruptible(stop: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, a signal such as Ctrl-C's also calls ``stop`` from another thread: Python's own
+    handler has to wait until guest code, which may loop for ever, returns to Python."""
+    ours, pythons = socket.socketpair()
+    pythons.setblocking(False)
+    before = signal.set_wakeup_fd(pythons.fileno())
+    listener = threading.Thread(target=_stop_at_each_byte, args=(ours, stop), daemon=True)
+    listener.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        pythons.close()
+        listener.join()
+        ours.close()
+
+
+def _stop_at_each_byte(source: socket.socket, stop: Callable[[], None]) -> None:
+    while source.recv(1):
+        stop()
+
+
+def write_stdout(data: bytes | memoryview) -> None:
+    """All of ``data`` to standard output, at once and unchanged."""
+    while data:
+        data = data[os.write(1, data) :]
