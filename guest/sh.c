@@ -1,4 +1,5 @@
-/* sh [-c COMMANDS]: the shell. Without -c it reads commands from standard input to its end.
+/* sh [-c COMMANDS...]: the shell. Without -c it reads commands from standard input to its end;
+ * the pieces after -c make one text, since exec passes no string of 128 bytes or more.
  *
  *     line     = [list] end of line
  *     list     = pipeline { (";" | "&" | "&&" | "||") pipeline } [";" | "&"]
@@ -247,12 +248,23 @@ static void redirect(const struct command *command) {
         skip_to_end(1);
 }
 
+/* exec takes no string of MAXPATH bytes or more; say so, since it only says -1. */
+static void check_lengths(const struct command *command) {
+    for (int i = 0; i < command->argc; i++) {
+        if (strlen(command->argv[i]) < MAXPATH)
+            continue;
+        fprintf(2, "[sh] arg too long: %.20s...\n", command->argv[i]);
+        exit(127);
+    }
+}
+
 __attribute__((noreturn)) static void run_program(struct command *command) {
     static char path[LINE];
     int result;
     redirect(command);
     if (builtin(command, &result))
         exit(result);
+    check_lengths(command);
     snprintf(path, sizeof path, "%s%s", strchr(command->argv[0], '/') ? "" : "/", command->argv[0]);
     command->argv[0] = path;
     exec(path, command->argv);
@@ -395,13 +407,23 @@ static void run_input(void) {
         fprintf(2, "\n");
 }
 
+static void run_pieces(int count, char **pieces) {
+    static char text[MAXARG * MAXPATH];
+    char *end = text;
+    for (int i = 0; i < count; i++) {
+        strcpy(end, pieces[i]);
+        end += strlen(end);
+    }
+    run_text(text);
+}
+
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "-c") == 0) {
-        run_text(argv[2]);
+    if (argc > 2 && strcmp(argv[1], "-c") == 0) {
+        run_pieces(argc - 2, argv + 2);
         return status;
     }
     if (argc > 1)
-        fatal("usage: sh [-c COMMANDS]\n");
+        fatal("usage: sh [-c COMMANDS...]\n");
     run_input();
     return 0;
 }
