@@ -19,6 +19,7 @@ from nexemu.events import Emit, Switch
 from nexemu.fs.console import CONSOLE, Console, Key
 from nexemu.fs.file_table import FileTable
 from nexemu.fs.image import load_tree
+from nexemu.fs.mapped import MappedFile
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart, Trap
 from nexemu.mem.fault import vmfault
@@ -204,8 +205,10 @@ class Kernel:
             self._input_ended = True
             self.console.hangup()
             self.procs.wakeup(self.console)
-        elif any([self.console.interrupt(byte) for byte in keys]):
-            self.procs.wakeup(self.console)
+            return
+        for byte in keys:
+            if self.console.interrupt(byte):
+                self.procs.wakeup(self.console)
 
     def _on_key(self, key: Key) -> None:
         if key is Key.LIST:
@@ -220,7 +223,7 @@ class Kernel:
         self.frames.audit(self._frame_holders())
         procs = [proc for proc in self.procs if proc.state is not State.ZOMBIE]
         areas = chain.from_iterable(proc.space.areas for proc in self.procs)
-        mapped = [area.backing.file for area in areas if area.backing is not None]
+        mapped = [area.backing.file for area in areas if isinstance(area.backing, MappedFile)]
         descriptors = [file for proc in procs for file in proc.files if file is not None]
         self.files.audit([*descriptors, *mapped])
         self.fs.audit([*(proc.cwd for proc in procs), *self.files.inodes()])

@@ -29,6 +29,23 @@ GUESTS: Final = Path(__file__).parent / "guests"
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
 
+Program = Annotated[
+    list[str] | None, typer.Argument(help="A program of the image and its arguments; without one, a shell.")
+]
+ShellCommand = Annotated[
+    str | None, typer.Option("--shell-command", "-c", help="Let the shell run this line, and leave.")
+]
+Lazy = Annotated[
+    bool, typer.Option("--lazy/--no-lazy", envvar="LAZY_ALLOC", help="sbrk maps a page when it is touched.")
+]
+Cow = Annotated[
+    bool, typer.Option("--cow/--no-cow", envvar="COW_ALLOC", help="fork shares a page until it is written.")
+]
+Mem = Annotated[str | None, typer.Option(help="RAM, e.g. 256M. 128M without it, 1536M with a model.")]
+Image = Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")]
+Stats = Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")]
+Trace = Annotated[Path | None, typer.Option(help="Write every event to this file, one JSON line each.")]
+
 app = typer.Typer(add_completion=False)
 
 
@@ -47,14 +64,14 @@ def log(line: str) -> None:
 
 @app.command()
 def run(
-    program: Annotated[list[str] | None, typer.Argument(help="A program and its arguments; without one, a shell.")] = None,
-    shell_command: Annotated[str | None, typer.Option("--shell-command", "-c", help="Let the shell run this line.")] = None,
-    lazy: Annotated[bool, typer.Option("--lazy/--no-lazy", envvar="LAZY_ALLOC", help="sbrk maps pages when they are touched.")] = True,
-    cow: Annotated[bool, typer.Option("--cow/--no-cow", envvar="COW_ALLOC", help="fork shares pages until they are written.")] = True,
-    mem: Annotated[str | None, typer.Option(help="RAM, e.g. 128M (the default; 1536M with a model).")] = None,
-    image: Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")] = None,
-    stats: Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")] = False,
-    trace: Annotated[Path | None, typer.Option(help="Write every event to this file, a JSON line each.")] = None,
+    program: Program = None,
+    shell_command: ShellCommand = None,
+    lazy: Lazy = True,
+    cow: Cow = True,
+    mem: Mem = None,
+    image: Image = None,
+    stats: Stats = False,
+    trace: Trace = None,
 ) -> None:
     """Boot a machine. Ctrl-A X leaves, Ctrl-C ends the foreground program, Ctrl-P lists processes."""
     if program and shell_command is not None:
@@ -119,5 +136,3 @@ def run_machine(options: Options, folders: Sequence[Path], argv: Sequence[bytes]
             return 0
         except KeyboardInterrupt:
             return 130
-
-

@@ -33,7 +33,12 @@ FS_INITIAL: Final = 1 << 13
 """mstatus.FS: with Off, the first floating-point instruction would trap."""
 
 FILL_CALLBACK: Final = ctypes.CFUNCTYPE(
-    ctypes.c_bool, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.POINTER(ctypes.c_uint64), ctypes.c_void_p
+    ctypes.c_bool,
+    ctypes.c_void_p,  # the engine
+    ctypes.c_uint64,  # the address
+    ctypes.c_int,  # UC_MEM_READ, _WRITE or _FETCH
+    ctypes.POINTER(ctypes.c_uint64),  # the result
+    ctypes.c_void_p,  # the hook's own data, none here
 )
 """The TLB-fill callback with its result, struct uc_tlb_entry, seen as two words: physical address
 and permissions. Registered with the C library directly, since the wrapper that the binding
@@ -89,6 +94,7 @@ class Hart:
     def __init__(self, ram: Ram) -> None:
         self._ram = ram  # Unicorn uses its bytes: they must live as long as the hart
         self._uc = Uc(const.UC_ARCH_RISCV, const.UC_MODE_RISCV64)
+        self._engine = self._uc._uch  # noqa: SLF001 - the handle that the C library wants
         self._uc.mem_map_ptr(ram.base, ram.size, const.UC_PROT_ALL, ram.host_address())
         self._uc.ctl_set_tlb_mode(const.UC_TLB_VIRTUAL)
         self._uc.ctl_exits_enabled(True)  # otherwise the `until` address is looked up: a false fill
@@ -98,10 +104,11 @@ class Hart:
         self._pristine = self._uc.context_save()
         self._uc.hook_add(const.UC_HOOK_INTR, self._on_interrupt)
         self._keep = self._hook_tlb_fill()
-        self._values = (ctypes.c_uint64 * len(TRAP_REGISTERS))()
-        self._ids = (ctypes.c_int * len(TRAP_REGISTERS))(*TRAP_REGISTERS)
-        start = ctypes.addressof(self._values)
-        self._pointers = (ctypes.c_void_p * len(TRAP_REGISTERS))(*range(start, start + 8 * len(TRAP_REGISTERS), 8))
+        count = len(TRAP_REGISTERS)
+        self._values = (ctypes.c_uint64 * count)()
+        self._ids = (ctypes.c_int * count)(*TRAP_REGISTERS)
+        first = ctypes.addressof(self._values)
+        self._pointers = (ctypes.c_void_p * count)(*range(first, first + 8 * count, 8))
         self._loaded: Context | None = None
         self._space: Space | None = None
         self._epoch = self._code_epoch = -1
@@ -116,7 +123,7 @@ class Hart:
         handle = ctypes.c_size_t()
         every_address = (ctypes.c_uint64(1), ctypes.c_uint64(0))
         uclib.uc_hook_add(
-            self._uc._uch, ctypes.byref(handle), const.UC_HOOK_TLB_FILL, callback, None, *every_address
+            self._engine, ctypes.byref(handle), const.UC_HOOK_TLB_FILL, callback, None, *every_address
         )
         return callback
 
@@ -166,7 +173,7 @@ class Hart:
             failed = True
         if self._error is not None:
             raise self._error
-        uclib.uc_reg_read_batch(self._uc._uch, self._ids, self._pointers, len(TRAP_REGISTERS))
+        uclib.uc_reg_read_batch(self._engine, self._ids, self._pointers, len(TRAP_REGISTERS))
         context.pc = self._values[8]
         return self._trap(context, failed)
 
@@ -222,11 +229,12 @@ class Hart:
             if tlb.misses > tlb.thrashing_at:
                 self._flush_tlb()
             pte = self._translate(va, ACCESS_OF[access])
-            entry[0] = pte >> 10 << 12
-            entry[1] = pte >> 1 & 7  # R, W and X are UC_PROT_READ, _WRITE and _EXEC
-            return True
         except GuestError as error:
             self._fault = va, ACCESS_OF[access], error
-        except BaseException as error:
+            return False
+        except BaseException as error:  # noqa: BLE001 - run() raises it again, out of C's reach
             self._error = error
-        return False
+            return False
+        entry[0] = pte >> 10 << 12
+        entry[1] = pte >> 1 & 7  # R, W and X are UC_PROT_READ, _WRITE and _EXEC
+        return True

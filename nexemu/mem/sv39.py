@@ -31,7 +31,6 @@ from nexemu.riscv import (
     VA,
     flags_text,
     pa2pte,
-    pgrounddown,
     pte2pa,
     px,
 )
@@ -50,7 +49,7 @@ class Leaf(NamedTuple):
     """A valid leaf: the page it maps, where its PTE is, and the PTE."""
 
     va: VA
-    index: int
+    at: int
     pte: PTE
 
 
@@ -58,7 +57,7 @@ class LeafTable(NamedTuple):
     """A last-level table: the first address it maps, and the index of its first PTE."""
 
     va: VA
-    index: int
+    at: int
 
 
 class PageTable:
@@ -145,7 +144,7 @@ class PageTable:
         for table in self.leaf_tables(start, end):
             first = max(0, (start - table.va) // PGSIZE)
             beyond = min(ENTRIES, (end - table.va) // PGSIZE)
-            where = slice(table.index + first, table.index + beyond)
+            where = slice(table.at + first, table.at + beyond)
             removed = [pte for pte in self.words[where].tolist() if pte & PTE_V]
             self.words[where] = EMPTY[first:beyond]
             count += len(removed)
@@ -170,10 +169,10 @@ class PageTable:
     def leaves(self, start: VA = 0, end: VA = MAXVA) -> Iterator[Leaf]:
         """The valid leaves from ``start`` up to ``end``, in order."""
         for table in self.leaf_tables(start, end):
-            for slot in self._entries(table.index):
+            for slot in self._entries(table.at):
                 va = table.va + slot * PGSIZE
                 if start <= va < end:
-                    yield Leaf(va, table.index + slot, self.words[table.index + slot])
+                    yield Leaf(va, table.at + slot, self.words[table.at + slot])
 
     def table_frames(self) -> Iterator[PA]:
         """Every frame that this table itself occupies, the root included."""
@@ -196,5 +195,5 @@ class PageTable:
         lines = [f"page table {self.root:#x}"]
         for leaf in self.leaves():
             where = "/".join(str(px(level, leaf.va)) for level in (2, 1, 0))
-            lines.append(f" {pgrounddown(leaf.va):#012x} [{where}] -> {pte2pa(leaf.pte):#x} {flags_text(leaf.pte)}")
+            lines.append(f" {leaf.va:#012x} [{where}] -> {pte2pa(leaf.pte):#x} {flags_text(leaf.pte)}")
         return "\n".join(lines)

@@ -19,7 +19,7 @@ class Span(NamedTuple):
     """Bytes of one page: where they start in RAM (an offset into its bytes), and how many."""
 
     start: int
-    count: int
+    length: int
 
 
 def user_pages(space: AddressSpace, va: VA, count: int, access: Access) -> Iterator[Span]:
@@ -37,7 +37,8 @@ def user_pages(space: AddressSpace, va: VA, count: int, access: Access) -> Itera
 def copyin(space: AddressSpace, va: VA, count: int) -> bytes:
     """``count`` bytes of user memory from ``va``. Raises BadAddress or OutOfMemory."""
     ram = space.frames.ram.bytes
-    return b"".join(ram[span.start : span.start + span.count] for span in user_pages(space, va, count, Access.READ))
+    spans = user_pages(space, va, count, Access.READ)
+    return b"".join(ram[span.start : span.start + span.length] for span in spans)
 
 
 def copyout(space: AddressSpace, va: VA, data: bytes | memoryview) -> None:
@@ -46,8 +47,8 @@ def copyout(space: AddressSpace, va: VA, data: bytes | memoryview) -> None:
     ram = space.frames.ram.bytes
     done = 0
     for span in user_pages(space, va, len(data), Access.WRITE):
-        ram[span.start : span.start + span.count] = data[done : done + span.count]
-        done += span.count
+        ram[span.start : span.start + span.length] = data[done : done + span.length]
+        done += span.length
 
 
 def copyinstr(space: AddressSpace, va: VA, limit: int) -> bytes:
@@ -59,7 +60,7 @@ def copyinstr(space: AddressSpace, va: VA, limit: int) -> bytes:
         at = va + len(text)
         count = min(limit - len(text), PGSIZE - (at & PGMASK))
         for span in user_pages(space, at, count, Access.READ):
-            piece = bytes(ram[span.start : span.start + span.count])
+            piece = bytes(ram[span.start : span.start + span.length])
             head, nul, _ = piece.partition(b"\0")
             text += head
             if nul:

@@ -20,9 +20,12 @@ class Copied(NamedTuple):
 
 
 def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
-    """Give the fresh ``child`` the parent's memory: break, pages and mmap areas. Untouched pages stay
-    untouched in both. Pages of mmap areas are always copied. Raises OutOfMemory: the caller frees the child, and
-    pages that the parent had begun to share become its own again at their next store."""
+    """Give the fresh ``child`` the parent's memory: break, pages and mmap areas.
+
+    Untouched pages stay untouched in both; pages of mmap areas are always copied. Raises
+    OutOfMemory: the caller frees the child, and pages that the parent had begun to share become
+    its own again at their next store.
+    """
     end = pgroundup(parent.size)
     shared = copied = 0
     child.size = parent.size
@@ -48,7 +51,7 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
     refs, first_frame = frames.refs, frames.ram.base >> 12
     count = min(ENTRIES, (end - table.va) // PGSIZE)
     child_index = child.table.walk(table.va)
-    entries = words[table.index : table.index + count].tolist()
+    entries = words[table.at : table.at + count].tolist()
     shared = 0
     for slot, pte in enumerate(entries):
         if pte & PTE_V:
@@ -57,7 +60,7 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
             if pte & PTE_W:
                 entries[slot] = pte & ~PTE_W | PTE_COW
     both = array("Q", entries)
-    words[table.index : table.index + count] = both
+    words[table.at : table.at + count] = both
     words[child_index : child_index + count] = both
     return shared
 

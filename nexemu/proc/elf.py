@@ -24,8 +24,8 @@ PF_X, PF_W = 1, 2
 
 
 class Segment(NamedTuple):
-    """``filesz`` bytes of the file from ``offset``, then zeros up to ``memsz``, at ``vaddr``, with ``flags`` as
-    PTE flags."""
+    """At ``vaddr``: ``filesz`` bytes of the file from ``offset``, then zeros up to ``memsz``. ``flags``
+    are PTE flags."""
 
     vaddr: VA
     memsz: int

@@ -6,7 +6,7 @@ Done only for a process that is about to die, so it may be slow.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 import capstone
@@ -18,18 +18,22 @@ from nexemu.proc.proc import Proc
 from nexemu.riscv import PGMASK, U64, VA, Cause, pgrounddown
 
 REGISTERS: Final = (
-    "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
-).split()
+    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{number}" for number in range(8)),
+    *(f"s{number}" for number in range(2, 12)),
+    *("t3", "t4", "t5", "t6"),
+)
+"""x0 to x31 by the names that the calling convention gives them."""
 MEMORY_OPERAND: Final = re.compile(r"(-?\w*)\((\w+)\)$")
 LONGEST_INSTRUCTION: Final = 4
-NAMES: Final = {
+NAMES: Final[Mapping[int, str]] = {
     Cause.ILLEGAL_INSTRUCTION: "illegal instruction",
     Cause.BREAKPOINT: "breakpoint",
     Cause.INSTRUCTION_PAGE_FAULT: "instruction page fault",
     Cause.LOAD_PAGE_FAULT: "load page fault",
     Cause.STORE_PAGE_FAULT: "store page fault",
 }
-HINTS: Final = {
+HINTS: Final[Mapping[int, str]] = {
     Cause.ILLEGAL_INSTRUCTION: "not an instruction that user mode may execute",
     Cause.BREAKPOINT: "no debugger is attached",
 }
@@ -47,7 +51,7 @@ class Diagnosis(NamedTuple):
 
     def line(self, proc: Proc) -> str:
         """One line for the person at the host."""
-        name = NAMES.get(Cause(self.cause), "exception") if self.cause in list(Cause) else "exception"
+        name = NAMES.get(self.cause, "exception")
         return (
             f"pid {proc.pid} {proc.name}: killed by {name} (scause {self.cause})"
             f" sepc={self.sepc:#x} stval={self.stval:#x}: {self.instruction}: {self.why}"
@@ -71,8 +75,8 @@ def _why(trap: Trap) -> str:
     if isinstance(trap.error, BadAddress):
         return trap.error.why
     if trap.error is not None:
-        return f"{trap.error}"
-    return HINTS.get(Cause(trap.cause), "user mode cannot handle it") if trap.cause in list(Cause) else "unknown"
+        return str(trap.error)
+    return HINTS.get(trap.cause, "user mode cannot handle it")
 
 
 def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
@@ -105,7 +109,7 @@ def _effective_address(operands: str, read_register: Callable[[int], int]) -> in
 
 
 def _first_bad_byte(page: VA, wanted: int | None) -> int:
-    """The first byte of the access that lies on the faulting page: the access may begin on the page before."""
+    """The first byte of the access on the faulting page: the access may begin on the page before."""
     if wanted is not None and pgrounddown(wanted) == pgrounddown(page):
         return wanted
     return pgrounddown(page)

@@ -28,7 +28,9 @@ def sys_sbrk(machine: Machine, proc: Proc, n: int) -> int:
     return grow.sbrk(proc.space, n)
 
 
-def sys_mmap(machine: Machine, proc: Proc, addr: VA, length: int, prot: int, flags: int, fd: int, off: int) -> VA:
+def sys_mmap(
+    machine: Machine, proc: Proc, addr: VA, length: int, prot: int, flags: int, fd: int, off: int
+) -> VA:
     """Reserve an area of ``length`` bytes; its address. No page is mapped until it is touched."""
     space = proc.space
     writable = bool(prot & abi.PROT_WRITE)

@@ -69,5 +69,5 @@ def _kill(machine: Machine, proc: Proc, trap: Trap) -> None:
     found = diagnose(proc, trap, lambda number: machine.hart.read_register(proc.context, number))
     machine.log(found.line(proc))
     if machine.emit is not None:
-        machine.emit(BadAccess(proc.pid, proc.name, found.cause, found.sepc, found.stval, found.instruction, found.why))
+        machine.emit(BadAccess(proc.pid, proc.name, *found))
     machine.procs.kill(proc)
