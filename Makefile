@@ -81,7 +81,7 @@ $(MADE):
 	if [ -z "$$python" ]; then \
 	    echo "nexemu needs Python 3.11 or newer ($$(python3 --version 2>&1) is what there is):" \
 	         'install one, or say make run PYTHON=/path/to/python3' >&2; exit 1; fi; \
-	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "$$python is no Python of version 3.11 or newer" >&2; exit 1; }; \
 	"$$python" -c 'import ensurepip, venv' 2>/dev/null || { \
 	    echo "$$python cannot make a venv: install its venv package (Debian: apt install python3-venv)" >&2; \
