@@ -2,6 +2,8 @@
 
 Role: bring ``nexemu/guests/`` up to date with ``guest/*.c`` and ``smolprobe/``, with zig from
 PyPI (``python -m ziglang cc``) or with the gcc whose prefix the environment names in ``CROSS``.
+All programs are made for NexOS's system calls (``guests/nexos``), those that need nothing else
+for xv6's too (``guests/xv6``).
 Owns: the compiled programs and ``guest/generated/``. Invariant: a program is compiled when
 anything that it is made of differs from the last time, and replaced only by a finished one.
 
@@ -29,8 +31,11 @@ OUT = ROOT / "nexemu" / "guests"
 STAMPS = GENERATED / "stamps.json"
 LINKER_SCRIPT = GUEST / "user.ld"
 
-LIBRARY = (GUEST / "crt.S", GENERATED / "usys.S", GUEST / "ulib.c", GUEST / "umalloc.c")
-"""Linked into every program; the linker drops the functions that it does not use."""
+OWN_LIBRARY = (GUEST / "crt.S", GUEST / "ulib.c", GUEST / "umalloc.c")
+"""Linked into every program, with the stubs of its ABI; the linker drops what it does not use."""
+
+XV6_PROGRAMS = ("cat", "echo", "grep", "init", "kill", "ls", "mkdir", "rm", "sh", "wc")
+"""What xv6's calls suffice for."""
 
 ALIASES = {"smol_probe": "smolprobe"}
 """Second names: the lab's instructions use both."""
@@ -45,7 +50,6 @@ CFLAGS = (
     "-Wframe-larger-than=1024",  # the whole user stack is one page
     *("-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fno-pic"),
     *("-mcmodel=medany", "-mno-relax", "-ffunction-sections", "-fdata-sections"),
-    f"-I{GUEST}",
 )
 LDFLAGS = (
     *("-nostdlib", "-static", f"-Wl,-T,{LINKER_SCRIPT}"),
@@ -104,34 +108,49 @@ def find_toolchain() -> Toolchain:
 
 def sources() -> dict[str, Path]:
     """Program name -> its one C file. The library's own files are not programs."""
-    found = sorted(path for path in GUEST.glob("*.c") if path not in LIBRARY)
+    found = sorted(path for path in GUEST.glob("*.c") if path not in OWN_LIBRARY)
     smolprobe = ROOT / "smolprobe" / "smolprobe.c"
     return {path.stem: path for path in (*found, *([smolprobe] if smolprobe.exists() else []))}
 
 
-def library_jobs() -> list[Job]:
+def library(abi: str) -> tuple[Path, ...]:
+    """The sources that every program of ``abi`` is linked with."""
+    return (*OWN_LIBRARY, GENERATED / abi / "usys.S")
+
+
+def includes(abi: str) -> tuple[str, str]:
+    """Where headers are looked for."""
+    return (f"-I{GUEST}", f"-I{GENERATED / abi}")
+
+
+def library_jobs(abi: str) -> list[Job]:
     """One object for each library source."""
-    headers = headers_in(GUEST)
+    headers = headers_in(GUEST, GENERATED / abi)
     return [
-        Job(GENERATED / f"{path.stem}.o", (path, *headers), (*CFLAGS, "-c", str(path))) for path in LIBRARY
+        Job(
+            GENERATED / abi / f"{path.stem}.o",
+            (path, *headers),
+            (*CFLAGS, *includes(abi), "-c", str(path)),
+        )
+        for path in library(abi)
     ]
 
 
-def program_job(name: str, source: Path, out: Path) -> Job:
+def program_job(abi: str, name: str, source: Path, out: Path) -> Job:
     """Compile and link one program; smolprobe is arithmetic and gets the compiler's best."""
-    objects = [str(GENERATED / f"{path.stem}.o") for path in LIBRARY]
+    objects = [str(GENERATED / abi / f"{path.stem}.o") for path in library(abi)]
     speed = ("-O3",) if source.parent != GUEST else ()
-    headers = {*headers_in(GUEST), *headers_in(source.parent)}
+    headers = headers_in(GUEST, GENERATED / abi, source.parent)
     return Job(
-        out / name,
-        (source, *sorted(headers), *LIBRARY, LINKER_SCRIPT),
-        (*CFLAGS, *speed, str(source), *objects, *LDFLAGS),
+        out / abi / name,
+        (source, *headers, *library(abi), LINKER_SCRIPT),
+        (*CFLAGS, *includes(abi), *speed, str(source), *objects, *LDFLAGS),
     )
 
 
-def headers_in(folder: Path) -> tuple[Path, ...]:
-    """Every header that a source in ``folder`` can include; any of them may change it."""
-    return tuple(sorted((*folder.glob("*.h"), *folder.glob("generated/*.h"))))
+def headers_in(*folders: Path) -> tuple[Path, ...]:
+    """Every header in ``folders``; any of them may change what includes it."""
+    return tuple(sorted({header for folder in folders for header in folder.glob("*.h")}))
 
 
 def make(job: Job, toolchain: Toolchain) -> None:
@@ -154,7 +173,7 @@ def make_all(jobs: Iterable[Job], toolchain: Toolchain, stamps: dict[str, str], 
         for number, (job, result) in enumerate(results, start=1):
             result.result()
             stamps[str(job.target)] = digests[job]
-            report(f"[{number:2}/{len(stale)}] {job.target.name}")
+            report(f"[{number:2}/{len(stale)}] {job.target.parent.name}/{job.target.name}")
     return len(stale)
 
 
@@ -183,18 +202,19 @@ def choose(names: Sequence[str]) -> dict[str, Path]:
     return {name: programs[name] for name in wanted}
 
 
-def copy_aliases(out: Path) -> None:
+def copy_aliases(folder: Path) -> None:
     """Give each program that has a second name a second file."""
     for alias, name in ALIASES.items():
-        if (out / name).exists():
-            shutil.copyfile(out / name, out / alias)
+        if (folder / name).exists():
+            shutil.copyfile(folder / name, folder / alias)
 
 
 def remove_orphans(out: Path) -> None:
     """Delete the programs that have lost their source; the wheel takes the folder as it is."""
-    known = {*sources(), *ALIASES}
-    for path in out.iterdir():
-        if path.name not in known:
+    known = {out / "nexos" / name for name in (*sources(), *ALIASES)}
+    known |= {out / "xv6" / name for name in XV6_PROGRAMS}
+    for path in out.rglob("*"):
+        if path.is_file() and path not in known:
             path.unlink()
 
 
@@ -203,15 +223,20 @@ def build(names: Sequence[str] = (), out: Path = OUT, report: Report = print) ->
     generate()
     programs = choose(names)
     toolchain = find_toolchain()
-    out.mkdir(parents=True, exist_ok=True)
+    wanted = {
+        "nexos": programs,
+        "xv6": {name: source for name, source in programs.items() if name in XV6_PROGRAMS},
+    }
     stamps = read_stamps()
     try:
-        make_all(library_jobs(), toolchain, stamps, lambda _: None)
-        jobs = [program_job(name, source, out) for name, source in programs.items()]
+        for abi in wanted:
+            (out / abi).mkdir(parents=True, exist_ok=True)
+            make_all(library_jobs(abi), toolchain, stamps, lambda _: None)
+        jobs = [program_job(abi, *program, out) for abi in wanted for program in wanted[abi].items()]
         made = make_all(jobs, toolchain, stamps, report)
     finally:
         write_stamps(stamps)
-    copy_aliases(out)
+    copy_aliases(out / "nexos")
     if out == OUT:
         remove_orphans(out)
     return made

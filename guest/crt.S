@@ -1,7 +1,7 @@
 # Where every program begins: exec() enters here with a0 = argc, a1 = argv and sp set, and
 # what main returns becomes the exit status.
 
-#include "generated/syscalls.h"
+#include "syscalls.h"
 
         .section .text.start, "ax"
         .globl _start

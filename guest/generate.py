@@ -1,7 +1,8 @@
 """The guest's view of the system calls, written out of the kernel's own table.
 
-Role: turn ``nexemu/abi.py`` into ``generated/syscalls.h`` (numbers, constants, structures,
-prototypes) and ``generated/usys.S`` (one stub a call), so that kernel and guests cannot differ.
+Role: turn each table in ``nexemu/abi.py`` into ``generated/ABI/syscalls.h`` (numbers, constants,
+structures, prototypes) and ``generated/ABI/usys.S`` (one stub a call), so that kernel and guests
+cannot differ.
 Owns: ``guest/generated/``. Invariant: a file is rewritten only when its text changes.
 
 xv6: user/usys.pl
@@ -29,9 +30,12 @@ STRUCTS = {
 }
 """Structure -> (the constant in abi.py with its format, or None for all int; the fields' names)."""
 
+TABLES = {"nexos": "NEXOS", "xv6": "XV6"}
+"""ABI -> the name of its table in abi.py."""
+
 CTYPES = {"i": "int", "I": "uint", "h": "short", "H": "ushort", "Q": "uint64"}
 
-CONSTANTS = re.compile(r"(O|PROT|MAP|T)_[A-Z]+$")
+CONSTANTS = re.compile(r"(O|PROT|MAP|T|SBRK)_[A-Z]+$")
 """The names in abi.py that programs use as well."""
 
 
@@ -65,17 +69,20 @@ def c_struct(abi: ModuleType, name: str) -> str:
     return f'struct {name} {{\n{body}\n}};\n_Static_assert(sizeof(struct {name}) == {size}, "{name}");\n'
 
 
-def syscalls_h(abi: ModuleType) -> str:
+def syscalls_h(abi: ModuleType, name: str) -> str:
     """The header: plain numbers for assembly and C, then what only C understands."""
-    numbers = "\n".join(f"#define SYS_{row.name} {row.number}" for row in abi.NEXOS)
+    rows = getattr(abi, TABLES[name])
+    numbers = "\n".join(f"#define SYS_{row.name} {row.number}" for row in rows)
     constants = "\n".join(f"#define {name} {value:#x}" for name, value in constants_of(abi))
     states = ", ".join(f'"{name}"' for name in abi.PROC_STATES)
     structs = "\n".join(c_struct(abi, name) for name in STRUCTS)
-    prototypes = "\n".join(prototype(row) for row in abi.NEXOS)
+    prototypes = "\n".join(prototype(row) for row in rows)
     return f"""\
 /* Generated from nexemu/abi.py by guest/generate.py; edit that table instead. */
 #ifndef NEXEMU_SYSCALLS_H
 #define NEXEMU_SYSCALLS_H
+
+#define ABI_{name.upper()} 1
 
 {numbers}
 
@@ -99,7 +106,7 @@ typedef unsigned long uint64;
 
 
 def constants_of(abi: ModuleType) -> list[tuple[str, int]]:
-    """The flags of open, mmap and stat, as (name, value)."""
+    """The flags of open, mmap, stat and sbrk, as (name, value)."""
     return [(name, value) for name, value in vars(abi).items() if CONSTANTS.match(name)]
 
 
@@ -109,9 +116,9 @@ def prototype(row: Any) -> str:
     return f"__attribute__((noreturn)) {declaration}" if " exit(" in declaration else declaration
 
 
-def usys_s(abi: ModuleType) -> str:
+def usys_s(abi: ModuleType, name: str) -> str:
     """One stub a call: the number goes into a7, the arguments are where C put them."""
-    stubs = "\n".join(f"SYSCALL({row.name})" for row in abi.NEXOS)
+    stubs = "\n".join(f"SYSCALL({row.name})" for row in getattr(abi, TABLES[name]))
     return f"""\
 # Generated from nexemu/abi.py by guest/generate.py; edit that table instead.
 
@@ -134,9 +141,11 @@ def write_if_changed(path: Path, text: str) -> None:
 def generate() -> None:
     """Bring ``guest/generated/`` up to date."""
     abi = load_abi()
-    GENERATED.mkdir(exist_ok=True)
-    write_if_changed(GENERATED / "syscalls.h", syscalls_h(abi))
-    write_if_changed(GENERATED / "usys.S", usys_s(abi))
+    for name in TABLES:
+        folder = GENERATED / name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_if_changed(folder / "syscalls.h", syscalls_h(abi, name))
+        write_if_changed(folder / "usys.S", usys_s(abi, name))
 
 
 if __name__ == "__main__":

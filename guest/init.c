@@ -1,9 +1,10 @@
 /* init: the first program. It starts one program and ends with it; the kernel then halts the
- * machine, with that program's exit status. The kernel has opened fds 0, 1 and 2.
+ * machine, with that program's exit status.
  *
  *     init                     a shell on the console
  *     init -c COMMANDS         a shell for those commands
- *     init -- PROGRAM ARG...   that program
+ *     init -- PROGRAM ARG...   that program, with a process of its own in the shell's place, so that
+ *                              it meets the same neighbours and gets the same pid as at a prompt
  *
  * Orphans become init's children, so the loop reaps whatever ends before.
  *
@@ -13,6 +14,23 @@
 
 static char *const shell[] = {"sh", NULL};
 
+/* Where the kernel has not opened fds 0, 1 and 2, as xv6's does not, open them. */
+static void open_console(void) {
+#ifdef ABI_XV6
+    int is_open = dup(0);
+    if (is_open >= 0) {
+        close(is_open);
+        return;
+    }
+    if (open("console", O_RDWR) < 0) {
+        mknod("console", 1, 0);
+        open("console", O_RDWR);
+    }
+    dup(0);
+    dup(0);
+#endif
+}
+
 __attribute__((noreturn)) static void run(char *const *argv) {
     static char path[MAXPATH];
     snprintf(path, sizeof path, "%s%s", strchr(argv[0], '/') ? "" : "/", argv[0]);
@@ -21,17 +39,16 @@ __attribute__((noreturn)) static void run(char *const *argv) {
     exit(127);
 }
 
-int main(int argc, char **argv) {
+/* Start a process; 0 in the child. */
+static int start(void) {
     int child = fork();
     if (child < 0)
         fatal("init: fork failed\n");
-    if (child == 0) {
-        if (argc > 2 && strcmp(argv[1], "--") == 0)
-            run(argv + 2);
-        if (argc > 1)
-            argv[0] = "sh";
-        run(argc > 1 ? argv : shell);
-    }
+    return child;
+}
+
+/* The status of `child`, when it has ended. */
+static int wait_for(int child) {
     for (;;) {
         int status, pid = wait(&status);
         if (pid == child)
@@ -39,4 +56,27 @@ int main(int argc, char **argv) {
         if (pid < 0)
             fatal("init: wait failed\n");
     }
+}
+
+/* What the first child does. */
+__attribute__((noreturn)) static void session(int argc, char **argv) {
+    if (argc > 2 && strcmp(argv[1], "--") == 0) {
+        int program = start();
+        if (program == 0)
+            run(argv + 2);
+        exit(wait_for(program));
+    }
+    if (argc > 2 && strcmp(argv[1], "-c") == 0) {
+        argv[0] = shell[0];
+        run(argv);
+    }
+    run(shell);
+}
+
+int main(int argc, char **argv) {
+    open_console();
+    int child = start();
+    if (child == 0)
+        session(argc, argv);
+    return wait_for(child);
 }

@@ -46,7 +46,11 @@ static struct header *more(uint64 units) {
         units = GROW_UNITS;
     if (units * sizeof(struct header) > 0x7fffffff) /* sbrk takes an int */
         return NULL;
+#ifdef ABI_XV6
+    struct header *block = sbrk((int)(units * sizeof(struct header)), SBRK_EAGER);
+#else
     struct header *block = sbrk((int)(units * sizeof(struct header)));
+#endif
     if (block == MAP_FAILED)
         return NULL;
     block->units = units;

@@ -7,7 +7,7 @@
 #ifndef NEXEMU_USER_H
 #define NEXEMU_USER_H
 
-#include "generated/syscalls.h"
+#include "syscalls.h"
 
 #define NULL ((void *)0)
 #define PGSIZE 4096

@@ -9,17 +9,14 @@ xv6: main() in kernel/main.c and scheduler() in kernel/proc.c
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
-from nexemu import abi
 from nexemu.errors import GuestError, OperatorError
 from nexemu.events import Emit, Switch
 from nexemu.fs.console import CONSOLE, Console, Key
 from nexemu.fs.file_table import FileTable
 from nexemu.fs.image import load_tree
-from nexemu.fs.mapped import MappedFile
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart, Trap
 from nexemu.mem.fault import vmfault
@@ -27,14 +24,17 @@ from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.phys import PhysicalMemory
 from nexemu.mem.vm import Paging
 from nexemu.param import QUANTUM, RAM_BYTES
+from nexemu.personality import NEXOS, Personality
 from nexemu.policy import Scheduler
 from nexemu.proc.clock import Clock
 from nexemu.proc.exec import load
 from nexemu.proc.proc import Proc, State
 from nexemu.proc.table import ProcTable
-from nexemu.riscv import PA, Cause, pte2pa
+from nexemu.riscv import Cause
+from nexemu.trap.audit import audit
 from nexemu.trap.machine import Machine
 from nexemu.trap.pipeframes import PipeFrames
+from nexemu.trap.syscall import call_table
 from nexemu.trap.usertrap import continue_call, usertrap
 
 
@@ -53,11 +53,14 @@ class Keyboard(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a machine is built. ``quantum`` is in instructions, ``memory`` in bytes."""
+    """How a machine is built. ``memory`` is in bytes, ``quantum`` in instructions. ``audit``: check all
+    books after every trap."""
 
     lazy: bool = True
     cow: bool = True
     memory: int = RAM_BYTES
+    personality: Personality = NEXOS
+    audit: bool = False
     quantum: int = QUANTUM
 
 
@@ -77,32 +80,38 @@ class Kernel:
         self.options = options
         self.scheduler = scheduler
         self.keyboard = keyboard
-        self.clock = Clock()
         self.log = log
         self.emit = emit
-        ram = PhysicalMemory(options.memory)
-        self.frames = FrameAllocator(ram)
-        self.hart = Hart(ram)
-        self.fs = RamFs()
         self.console = Console(output, self._on_key, echo=not keyboard.on_demand)
-        self.files = FileTable(self.fs, {CONSOLE: self.console})
-        paging = Paging(vmfault, options.lazy, options.cow, emit)
-        self.procs = ProcTable(self.frames, paging, self.hart, scheduler, self.fs, self.files, emit)
-        self.pipe_frames = PipeFrames(self.frames)
-        self.machine = Machine(
-            self.frames,
-            self.hart,
-            self.fs,
-            self.files,
-            self.console,
-            self.procs,
-            self.pipe_frames,
-            self.clock,
-            log,
-            emit,
-        )
+        self.machine = machine = self._build()
+        self.frames, self.hart, self.clock = machine.frames, machine.hart, machine.clock
+        self.fs, self.files, self.procs = machine.fs, machine.files, machine.procs
         self._running = 0  # the pid that had the hart last
         self._input_ended = False
+
+    def _build(self) -> Machine:
+        """Make the parts, from RAM upward."""
+        options, personality, limits = self.options, self.options.personality, self.options.personality.limits
+        ram = PhysicalMemory(options.memory)
+        frames = FrameAllocator(ram)
+        hart = Hart(ram)
+        fs = RamFs(limits.ninode, limits.disk_bytes, limits.file_bytes, limits.disk_inodes)
+        files = FileTable(fs, {CONSOLE: self.console}, limits.nfile, personality.console_has_no_inode)
+        paging = Paging(vmfault, options.lazy or personality.always_lazy, options.cow, self.emit)
+        return Machine(
+            frames=frames,
+            hart=hart,
+            fs=fs,
+            files=files,
+            console=self.console,
+            procs=ProcTable(frames, paging, hart, self.scheduler, fs, files, limits, self.emit),
+            pipe_frames=PipeFrames(frames),
+            clock=Clock(),
+            personality=personality,
+            calls=call_table(personality.calls),
+            log=self.log,
+            emit=self.emit,
+        )
 
     def load_files(self, folder: Path) -> None:
         """Copy the tree below the host's ``folder`` into the file system; what is there already is replaced.
@@ -110,22 +119,30 @@ class Kernel:
         for warning in load_tree(self.fs, folder):
             self.log(warning)
 
-    def boot(self, init: Path, argv: Sequence[bytes] = ()) -> Proc:
-        """Make the first process from the host's ELF file ``init``, with the console as its descriptors 0, 1
-        and 2. Raises OperatorError when that cannot be done."""
+    def boot(self, argv: Sequence[bytes] | None = None, init: bytes | None = None) -> Proc:
+        """Make the first process: of the image's ``/init``, as its kernel would start it; or of the ELF file
+        ``init`` with ``argv``, and the console as its descriptors 0, 1 and 2. Raises OperatorError."""
+        personality = self.options.personality
+        arguments = personality.init_argument if argv is None else argv
         space = self.procs.new_space()
         try:
-            image = load(space, memoryview(init.read_bytes()), argv)
-        except (OSError, GuestError) as error:
-            raise OperatorError(f"cannot boot from {init}: {error}") from error
+            content = self._file(b"/init") if init is None else memoryview(init)
+            image = load(space, content, arguments, personality)
+        except GuestError as error:
+            raise OperatorError(f"cannot boot from init: {error}") from error
         proc = self.procs.create("init", space, self.fs.idup(self.fs.root))
-        console = self.files.open(b"console", abi.O_RDWR, self.fs.root)
-        proc.files[:3] = [console, self.files.dup(console), self.files.dup(console)]
+        if init is not None or personality.init_gets_console:
+            console = self.files.console()
+            proc.files[:3] = [console, self.files.dup(console), self.files.dup(console)]
         proc.context.pc = image.entry
-        for register, value in ((2, image.sp), (10, image.argc), (11, image.sp if argv else 0)):
+        for register, value in ((2, image.sp), (10, image.argc), (11, image.sp if arguments else 0)):
             self.hart.write_register(proc.context, register, value)
         self.procs.make_runnable(proc)
         return proc
+
+    def _file(self, path: bytes) -> memoryview:
+        inode = self.fs.namei(path, self.fs.root)
+        return inode.readi(0, inode.size)
 
     def run(self) -> int:
         """Run until init ends; its exit status. Returns -1 when every process waits for another for ever."""
@@ -154,6 +171,8 @@ class Kernel:
             self._count_instructions(trap, budget)
             usertrap(self.machine, proc, trap)
             self.procs.wake_due(self.clock.cycles)
+            if self.options.audit:
+                self.audit()
             if self.clock.cycles >= end and proc.state is State.RUNNING:
                 self.procs.make_runnable(proc)
             elif trap.cause == Cause.TIMER:
@@ -218,18 +237,5 @@ class Kernel:
                 self.procs.kill(proc)
 
     def audit(self) -> None:
-        """Panic unless every frame, file and inode is held exactly as often as its count says, and free
-        frames and used frames are all frames there are."""
-        self.frames.audit(self._frame_holders())
-        procs = [proc for proc in self.procs if proc.state is not State.ZOMBIE]
-        areas = chain.from_iterable(proc.space.areas for proc in self.procs)
-        mapped = [area.backing.file for area in areas if isinstance(area.backing, MappedFile)]
-        descriptors = [file for proc in procs for file in proc.files if file is not None]
-        self.files.audit([*descriptors, *mapped])
-        self.fs.audit([*(proc.cwd for proc in procs), *self.files.inodes()])
-
-    def _frame_holders(self) -> list[PA]:
-        tables = [proc.space.table for proc in self.procs]
-        leaves = [pte2pa(leaf.pte) for table in tables for leaf in table.leaves()]
-        own = [frame for table in tables for frame in table.table_frames()]
-        return [self.procs.trampoline, *self.pipe_frames.held, *own, *leaves]
+        """Panic unless the books balance; see :mod:`nexemu.trap.audit`."""
+        audit(self.machine)

@@ -1,15 +1,12 @@
-"""The kernel's sizes, as the NexOS memory lab has them.
+"""The kernel's sizes: those that both teaching kernels share, and :class:`Limits` for the others.
 
-xv6: kernel/param.h; ABI.md, "Limits"
+xv6: kernel/param.h; ABI.md and XV6_ABI.md, "Limits"
 """
 
+from dataclasses import dataclass
 from typing import Final
 
-NPROC: Final = 16  # processes, the two reserved workers included
-NWORKERS: Final = 2  # pids 1 and 2 stand for NexOS's AI workers; nothing runs there
 NOFILE: Final = 16  # open files per process
-NFILE: Final = 64  # open files in all
-NINODE: Final = 64  # inodes in use in all
 MAXVMA: Final = 16  # mmap areas per process
 MAXARG: Final = 32  # exec's argv, its NULL included
 MAXPATH: Final = 128  # a path, its NUL included
@@ -25,3 +22,41 @@ QUANTUM: Final = 100_000  # instructions that a process runs before the next one
 
 RAM_BYTES: Final = 128 << 20
 RAM_BYTES_WITH_MODEL: Final = 1536 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Sizes in which the two teaching kernels differ. ``nproc`` counts the ``workers`` too: kernel
+    threads that take the first pids and a slot each, and never run here."""
+
+    nproc: int  # processes
+    workers: int
+    nfile: int  # open files in all
+    ninode: int  # inodes in use in all
+    argument_bytes: int  # one string of exec's argv, its NUL included
+    disk_inodes: int  # files, directories and devices that can exist
+    disk_bytes: int  # what they can store in all
+    file_bytes: int  # what one of them can store
+
+
+NEXOS_LIMITS: Final = Limits(
+    nproc=16,
+    workers=2,  # its two AI workers
+    nfile=64,
+    ninode=64,
+    argument_bytes=MAXPATH,
+    disk_inodes=4096,
+    disk_bytes=1 << 30,  # 65,536 blocks of 16 KiB
+    file_bytes=1 << 30,
+)
+
+XV6_LIMITS: Final = Limits(
+    nproc=64,
+    workers=0,
+    nfile=100,
+    ninode=50,
+    argument_bytes=4096,
+    disk_inodes=200,
+    disk_bytes=2000 << 10,  # 2000 blocks of 1 KiB
+    file_bytes=268 << 10,  # 12 direct blocks and 256 behind one indirect block
+)

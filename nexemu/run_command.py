@@ -20,11 +20,12 @@ from nexemu.observe.recorder import fan_out
 from nexemu.observe.report import print_report
 from nexemu.observe.trace import TraceWriter
 from nexemu.param import RAM_BYTES, RAM_BYTES_WITH_MODEL
+from nexemu.personality import NEXOS, PERSONALITIES, XV6, XV6_ONE_ARGUMENT_SBRK, Personality
 from nexemu.sched import POLICIES
 from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, interruptible, raw_input, write_stdout
 
 GUESTS: Final = Path(__file__).parent / "guests"
-"""The compiled guest programs, as the package carries them."""
+"""The compiled guest programs, as the package carries them: a folder for each personality."""
 
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
@@ -41,8 +42,13 @@ Lazy = Annotated[
 Cow = Annotated[
     bool, typer.Option("--cow/--no-cow", envvar="COW_ALLOC", help="fork shares a page until it is written.")
 ]
+Abi = Annotated[str, typer.Option(help=f"Whose user programs to run: {' or '.join(PERSONALITIES)}.")]
+OneArgumentSbrk = Annotated[
+    bool, typer.Option("--one-argument-sbrk", help="With --abi xv6: programs from before lazy sbrk (2025).")
+]
 Mem = Annotated[str | None, typer.Option(help="RAM, e.g. 256M. 128M without it, 1536M with a model.")]
 Image = Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")]
+Audit = Annotated[bool, typer.Option("--audit", help="After every trap, check all counts. Slow.")]
 Stats = Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")]
 Trace = Annotated[Path | None, typer.Option(help="Write every event to this file, one JSON line each.")]
 
@@ -68,8 +74,11 @@ def run(
     shell_command: ShellCommand = None,
     lazy: Lazy = True,
     cow: Cow = True,
+    abi: Abi = NEXOS.name,
+    one_argument_sbrk: OneArgumentSbrk = False,
     mem: Mem = None,
     image: Image = None,
+    audit: Audit = False,
     stats: Stats = False,
     trace: Trace = None,
 ) -> None:
@@ -77,8 +86,9 @@ def run(
     if program and shell_command is not None:
         raise OperatorError("give either a program or --shell-command, not both")
     argv = _init_arguments(program or [], shell_command)
-    folders = [GUESTS, *_images(image)]
-    options = Options(lazy, cow, _memory(mem, folders))
+    personality = _personality(abi, one_argument_sbrk)
+    folders = [_guests(personality), *_images(image, personality)]
+    options = Options(lazy, cow, _memory(mem, folders), personality, audit)
     counters = Counters()
     with ExitStack() as stack:
         listeners: list[Emit] = [counters] if stats else []
@@ -97,10 +107,30 @@ def _init_arguments(program: Sequence[str], shell_command: str | None) -> list[b
     return [b"init", b"--", *map(os.fsencode, program)] if program else []
 
 
-def _images(image: Path | None) -> list[Path]:
+def _personality(name: str, one_argument_sbrk: bool) -> Personality:
+    if name not in PERSONALITIES:
+        raise OperatorError(f"--abi {name}: there are {', '.join(PERSONALITIES)}")
+    personality = PERSONALITIES[name]
+    if not one_argument_sbrk:
+        return personality
+    if personality is not XV6:
+        raise OperatorError("--one-argument-sbrk goes with --abi xv6")
+    return XV6_ONE_ARGUMENT_SBRK
+
+
+def _guests(personality: Personality) -> Path:
+    folder = GUESTS / personality.name
+    if not (folder / "init").is_file():
+        raise OperatorError(f"no guest programs in {folder}: run `make guests`")
+    return folder
+
+
+def _images(image: Path | None, personality: Personality) -> list[Path]:
     """The folder asked for, or the model's image where one is ready."""
     if image is not None:
         return [image]
+    if personality is not NEXOS:
+        return []
     ready = cache.ready(os.environ.get("MODEL") or "auto")
     return [ready] if ready is not None else []
 
@@ -115,15 +145,17 @@ def _memory(mem: str | None, folders: Sequence[Path]) -> int:
 
 
 def run_machine(options: Options, folders: Sequence[Path], argv: Sequence[bytes], emit: Emit | None) -> int:
-    """Boot a machine on this process's standard input and output and run it to its end; init's status."""
-    if not GUESTS.is_dir():
-        raise OperatorError(f"no guest programs in {GUESTS}: run `make guests`")
+    """Boot a machine on this process's standard input and output and run it to its end; init's status.
+    ``folders`` fill its file system, the package's own guests first."""
     on_terminal = sys.stdin.isatty()
     keyboard = TerminalKeyboard() if on_terminal else FileKeyboard()
     kernel = Kernel(options, POLICIES["round-robin"](), keyboard, write_stdout, log, emit)
     for folder in folders:
         kernel.load_files(folder)
-    kernel.boot(GUESTS / "init", argv)
+    if argv:
+        kernel.boot(argv, (folders[0] / "init").read_bytes())
+    else:
+        kernel.boot()
     with ExitStack() as stack:
         if isinstance(keyboard, TerminalKeyboard):
             stack.enter_context(raw_input())

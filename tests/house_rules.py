@@ -10,6 +10,7 @@ from functools import cached_property
 
 FLOOR_OF = {
     **dict.fromkeys(["", "riscv", "memlayout", "param", "abi", "errors", "events", "policy"], 0),
+    "personality": 0,
     **dict.fromkeys(["mem", "machine", "fs", "sched", "evict", "kv"], 1),
     "proc": 2,
     "trap": 3,
@@ -32,13 +33,13 @@ SHORTEST, LONGEST, LONGEST_FUNCTION = 40, 250, 40
 
 SHORT_FILES = {
     "memlayout.py": "a handful of addresses",
-    "param.py": "a list of numbers",
     "policy.py": "protocols only, one a family of policies",
     "sched/round_robin.py": "a policy is as long as its idea",
     "machine/softtlb.py": "one counter, and why it counts",
     "model/progress.py": "two ways to say that something takes time",
     "model/ready.py": "an entry point, apart because it must not import the command line",
     "proc/clock.py": "one number that everything else agrees on",
+    "trap/audit.py": "lists of holders; the arithmetic is the allocators' own",
     "trap/descriptors.py": "two look-ups that every file call begins with",
     "trap/handler.py": "the type of a system call, which its families share",
     "trap/machine.py": "a record of the parts that the calls work on",

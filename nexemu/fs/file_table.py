@@ -17,18 +17,26 @@ from nexemu.fs.inode import Inode
 from nexemu.fs.path import text
 from nexemu.fs.pipe import Pipe
 from nexemu.fs.ramfs import RamFs
-from nexemu.param import NFILE
+from nexemu.param import NEXOS_LIMITS
 
 
 class FileTable:
-    """At most ``nfile`` open files over ``fs``; ``devices`` by major number, the console among them."""
+    """At most ``nfile`` open files over ``fs``; ``devices`` by major number, the console among them.
+    ``named_console``: the path ``console`` means the console, whatever the tree holds."""
 
-    __slots__ = ("devices", "fs", "nfile", "_files")
+    __slots__ = ("devices", "fs", "named_console", "nfile", "_files")
 
-    def __init__(self, fs: RamFs, devices: Mapping[int, Device], nfile: int = NFILE) -> None:
+    def __init__(
+        self,
+        fs: RamFs,
+        devices: Mapping[int, Device],
+        nfile: int = NEXOS_LIMITS.nfile,
+        named_console: bool = True,
+    ) -> None:
         self.fs = fs
         self.devices = devices
         self.nfile = nfile
+        self.named_console = named_console
         self._files: list[File] = []
 
     @property
@@ -39,12 +47,12 @@ class FileTable:
     # ---- opening ------------------------------------------------------------------------------
 
     def open(self, path: bytes, mode: int, cwd: Inode) -> File:
-        """Open ``path`` as the O_* bits of ``mode`` say; exactly ``console`` means the console. Raises
-        BadFile; then nothing was created or truncated."""
+        """Open ``path`` as the O_* bits of ``mode`` say. Raises BadFile; then nothing was created or
+        truncated."""
         self._check_room(1)
         readable = not mode & O_WRONLY
         writable = bool(mode & (O_WRONLY | O_RDWR))
-        if path == b"console":
+        if self.named_console and path == b"console":
             return self._add(DeviceFile(self._device(CONSOLE), readable, writable))
         inode = self._inode(path, mode, cwd)
         file: File
@@ -56,6 +64,11 @@ class FileTable:
         if mode & O_TRUNC and inode.type == T_FILE:
             self.fs.truncate(inode)
         return self._add(file)
+
+    def console(self) -> File:
+        """The console, open for reading and writing, without a name. Raises BadFile."""
+        self._check_room(1)
+        return self._add(DeviceFile(self._device(CONSOLE), readable=True, writable=True))
 
     def pipe(self, release: Callable[[], None] | None = None) -> tuple[File, File]:
         """A new pipe's read end and write end. ``release`` is called exactly once: when both ends are

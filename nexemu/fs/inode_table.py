@@ -19,17 +19,33 @@ from nexemu.fs.inode import Inode
 
 ROOTINO = 1
 MAX_INUM = 0xFFFF  # a directory entry has 16 bits for it
+UNBOUNDED = 1 << 63
 
 
 class InodeTable:
-    """``ninode``: inodes that may be held at once. ``capacity``: bytes that files may store; bytes
-    that are still the host's own do not count."""
+    """``ninode``: inodes that may be held at once. ``capacity``: bytes that files may store in all, where
+    bytes that are still the host's own do not count; ``file_capacity``: bytes that one file may hold.
+    ``most``: inodes that may exist."""
 
-    __slots__ = ("capacity", "in_use", "ninode", "stored", "_free_inums", "_inodes", "_next_inum")
+    __slots__ = (
+        "capacity",
+        "file_capacity",
+        "in_use",
+        "most",
+        "ninode",
+        "stored",
+        "_free_inums",
+        "_inodes",
+        "_next_inum",
+    )
 
-    def __init__(self, ninode: int, capacity: int) -> None:
+    def __init__(
+        self, ninode: int, capacity: int, file_capacity: int = UNBOUNDED, most: int = MAX_INUM
+    ) -> None:
         self.ninode = ninode
         self.capacity = capacity
+        self.file_capacity = file_capacity
+        self.most = min(most, MAX_INUM)
         self.in_use = 0
         self.stored = 0
         self._inodes: dict[int, Inode] = {}
@@ -52,11 +68,11 @@ class InodeTable:
         one. Raises BadFile when all numbers are taken."""
         if self._free_inums:
             inum = heappop(self._free_inums)
-        elif self._next_inum <= MAX_INUM:
+        elif self._next_inum <= self.most:
             inum = self._next_inum
             self._next_inum += 1
         else:
-            raise BadFile(f"all {MAX_INUM} inode numbers are taken")
+            raise BadFile(f"all {self.most} inode numbers are taken")
         inode = self._inodes[inum] = Inode(inum, kind, major, minor)
         return inode
 
@@ -98,6 +114,8 @@ class InodeTable:
         content = inode.content
         if offset > content.size:
             raise BadFile(f"a write at {offset} would leave a hole after the file's {content.size} bytes")
+        if offset + len(data) > max(self.file_capacity, content.size):
+            raise BadFile(f"a file holds {self.file_capacity} bytes at the most")
         added = max(offset + len(data), content.size) - content.private_size
         if self.stored + added > self.capacity:
             raise BadFile(f"no space: files may store {self.capacity} bytes in all")

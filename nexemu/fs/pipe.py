@@ -40,8 +40,8 @@ class Pipe:
 
     def write(self, data: Data) -> int:
         """Take as much of ``data`` as there is room for; returns how many bytes, 0 when the pipe is full.
-        Raises BadFile when nobody can read any more."""
-        if not self.read_open:
+        Raises BadFile when there is something to write and nobody can read any more."""
+        if data and not self.read_open:
             raise BadFile("nobody reads from this pipe any more")
         taken = data[: PIPESIZE - len(self._data)]
         self._data += taken

@@ -20,19 +20,25 @@ from nexemu.fs.content import Content, Data
 from nexemu.fs.directory import Entry, dirent, dirlookup, free_slot, is_empty
 from nexemu.fs.inode import Inode
 from nexemu.fs.inode_table import InodeTable
-from nexemu.param import NINODE
+from nexemu.param import NEXOS_LIMITS
 
-CAPACITY: Final = 1 << 30  # bytes: NexOS's disk image, 65,536 blocks of 16 KiB
 MAX_NLINK: Final = 0x7FFF  # struct stat has a signed 16-bit field for it
 
 
 class RamFs:
-    """``ninode``: inodes in use at once. ``capacity``: bytes that files may store in all."""
+    """``ninode``: inodes in use at once. ``capacity`` and ``file_capacity``: bytes that files may store, in
+    all and each. ``most``: inodes that may exist."""
 
     __slots__ = ("inodes",)
 
-    def __init__(self, ninode: int = NINODE, capacity: int = CAPACITY) -> None:
-        self.inodes = InodeTable(ninode, capacity)
+    def __init__(
+        self,
+        ninode: int = NEXOS_LIMITS.ninode,
+        capacity: int = NEXOS_LIMITS.disk_bytes,
+        file_capacity: int = NEXOS_LIMITS.file_bytes,
+        most: int = NEXOS_LIMITS.disk_inodes,
+    ) -> None:
+        self.inodes = InodeTable(ninode, capacity, file_capacity, most)
         self._enter(self.root, b".", self.root)
         self._enter(self.root, b"..", self.root)
 

@@ -1,10 +1,12 @@
 """Why an address is bad, in words that a student can learn from."""
 
+from typing import Final
+
 from nexemu.mem.vm import AddressSpace
 from nexemu.memlayout import TRAMPOLINE, TRAPFRAME
 from nexemu.riscv import MAXVA, PTE_COW, PTE_R, PTE_U, PTE_V, PTE_W, PTE_X, VA, Access, pgrounddown, pgroundup
 
-VERB = {Access.READ: "load from", Access.WRITE: "store to", Access.FETCH: "fetch from"}
+VERB: Final = {Access.READ: "load from", Access.WRITE: "store to", Access.FETCH: "fetch from"}
 
 
 def why_bad(space: AddressSpace, va: VA, access: Access) -> str:

@@ -6,6 +6,8 @@ The hart's accesses and the kernel's own copies (``copyin``, ``copyout``) both a
 xv6: vmfault() in kernel/vm.c, and the COW lab. ABI.md section 5.
 """
 
+from typing import Final
+
 from nexemu.errors import BadAddress
 from nexemu.events import PageFault
 from nexemu.mem.area import Area
@@ -32,7 +34,7 @@ from nexemu.riscv import (
 COW_PAGE = PTE_V | PTE_U | PTE_COW
 COW_KEEPS = PTE_FLAGS & ~PTE_COW
 OWN_PAGE = PTE_W | PTE_A | PTE_D
-NEW_PAGE = {
+NEW_PAGE: Final = {
     Access.READ: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A,
     Access.WRITE: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A | PTE_D,
 }

@@ -9,17 +9,19 @@ from nexemu.mem.vm import AddressSpace
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_V, PTE_W, VA, pa2pte, pgroundup
 
 
-def sbrk(space: AddressSpace, n: int) -> VA:
-    """Move the break by ``n`` bytes and return the old one. Raises BadCall when the new break would
-    lie below 0 or above ``space.limit``, OutOfMemory when eager pages cannot be had; the
-    break and the pages are then as before."""
+def sbrk(space: AddressSpace, n: int, eager: bool) -> VA:
+    """Move the break by ``n`` bytes and return the old one. Growth maps its pages now if ``eager``.
+
+    Raises BadCall when the new break would lie below 0 or above ``space.limit``, OutOfMemory when
+    eager pages cannot be had; the break and the pages are then as before.
+    """
     old, new = space.size, space.size + n
     if not 0 <= new <= max(space.limit, old):
         raise BadCall(f"sbrk: break {new:#x} is outside 0..{space.limit:#x}")
     mapped = freed = 0
     if n < 0:
         freed = uvmdealloc(space, old, new)
-    elif not space.paging.lazy:
+    elif eager:
         mapped = uvmalloc(space, old, new, PTE_R | PTE_W | PTE_U)
     space.size = new
     if space.paging.emit is not None:

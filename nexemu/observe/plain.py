@@ -8,14 +8,14 @@ the same run gives the same bytes.
 from collections.abc import Mapping
 from typing import Final
 
-from nexemu.abi import NEXOS, Prototype
+from nexemu.abi import NEXOS, XV6, Prototype
 from nexemu.events import Event, Syscall
 from nexemu.riscv import U64
 
 HEXADECIMAL: Final = frozenset({"va", "pte_before", "pte_after", "sepc", "stval", "entry", "old", "new"})
 """Fields that hold an address or a PTE, whichever event they belong to."""
 
-PROTOTYPES: Final[Mapping[str, Prototype]] = {prototype.name: prototype for prototype in NEXOS}
+PROTOTYPES: Final[Mapping[str, Prototype]] = {row.name: row for row in (*NEXOS, *XV6)}
 
 
 def plain(event: Event) -> dict[str, object]:

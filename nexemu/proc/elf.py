@@ -6,6 +6,7 @@ that the loader will later rely on is checked here, before the old image is touc
 xv6: kernel/elf.h and the checks in kernel/exec.c. ABI.md section 2, "ELF loading".
 """
 
+from collections.abc import Iterable
 from io import BytesIO
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -40,14 +41,15 @@ class Segment(NamedTuple):
 
 
 class Executable(NamedTuple):
-    """A program that can be loaded: its entry, and its segments from the lowest address up."""
+    """A program that can be loaded: its entry, and its segments in the order of the file."""
 
     entry: VA
     segments: tuple[Segment, ...]
 
 
-def read_executable(content: memoryview) -> Executable:
-    """The ELF64 file ``content``. Raises BadExecutable."""
+def read_executable(content: memoryview, apart: bool) -> Executable:
+    """The ELF64 file ``content``. Raises BadExecutable. ``apart``: segments must share no page and lie
+    page aligned in the file too."""
     structs = ELFStructs(little_endian=True, elfclass=64)
     structs.create_basic_structs()
     structs.create_advanced_structs()
@@ -59,12 +61,22 @@ def read_executable(content: memoryview) -> Executable:
     table = _slice(content, header["e_phoff"], header["e_phnum"] * PROGRAM_HEADER_BYTES, "program headers")
     rows = [table[at : at + PROGRAM_HEADER_BYTES] for at in range(0, len(table), PROGRAM_HEADER_BYTES)]
     parsed = [_parse(structs.Elf_Phdr, row, "program header") for row in rows]
-    loaded = [_segment(row, content) for row in parsed if row["p_type"] == "PT_LOAD" and row["p_memsz"]]
-    segments = tuple(sorted(loaded))
-    for lower, upper in pairwise(segments):
+    loaded = [row for row in parsed if row["p_type"] == "PT_LOAD" and row["p_memsz"]]
+    segments = tuple(_segment(row, content) for row in loaded)
+    if apart:
+        _check_apart(segments)
+    return Executable(header["e_entry"], segments)
+
+
+def _check_apart(segments: Iterable[Segment]) -> None:
+    for segment in segments:
+        if segment.offset & PGMASK:
+            raise BadExecutable(
+                f"segment at {segment.vaddr:#x}: file offset {segment.offset:#x} is unaligned"
+            )
+    for lower, upper in pairwise(sorted(segments)):
         if upper.vaddr < pgroundup(lower.end):
             raise BadExecutable(f"segments at {lower.vaddr:#x} and {upper.vaddr:#x} share a page")
-    return Executable(header["e_entry"], segments)
 
 
 def _parse(struct: Any, data: memoryview, what: str) -> Any:
@@ -85,8 +97,8 @@ def _segment(row: Any, content: memoryview) -> Segment:
     vaddr, memsz, offset, filesz = row["p_vaddr"], row["p_memsz"], row["p_offset"], row["p_filesz"]
     if filesz > memsz:
         raise BadExecutable(f"segment at {vaddr:#x}: {filesz} bytes in the file, {memsz} in memory")
-    if vaddr & PGMASK or offset & PGMASK:
-        raise BadExecutable(f"segment at {vaddr:#x}, file offset {offset:#x}: not page aligned")
+    if vaddr & PGMASK:
+        raise BadExecutable(f"segment at {vaddr:#x}: not page aligned")
     if vaddr + memsz >= TRAPFRAME:
         raise BadExecutable(f"segment at {vaddr:#x}: reaches the trapframe")
     _slice(content, offset, filesz, f"bytes of the segment at {vaddr:#x}")

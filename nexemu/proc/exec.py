@@ -14,7 +14,8 @@ from nexemu.mem.grow import uvmalloc
 from nexemu.mem.usercopy import copyout
 from nexemu.mem.vm import AddressSpace
 from nexemu.param import MAXARG, USERSTACK
-from nexemu.proc.elf import Executable, Segment, read_executable
+from nexemu.personality import Personality
+from nexemu.proc.elf import Segment, read_executable
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_W, VA, pgroundup, pte2pa
 
 ALIGN = ~15
@@ -30,30 +31,34 @@ class Image(NamedTuple):
     argc: int
 
 
-def load(space: AddressSpace, content: memoryview, argv: Sequence[bytes]) -> Image:
+def load(space: AddressSpace, content: memoryview, argv: Sequence[bytes], personality: Personality) -> Image:
     """Fill the fresh ``space`` with the ELF file ``content``, a guard page, a stack and ``argv``. Raises
     BadExecutable or OutOfMemory: the caller frees the space."""
-    program = read_executable(content)
+    fill_gaps = personality.segments_fill_gaps
+    program = read_executable(content, apart=not fill_gaps)
     for segment in program.segments:
-        _load_segment(space, segment, content)
-    top = _add_stack(space, program)
+        start = pgroundup(space.size) if fill_gaps else segment.vaddr
+        _load_segment(space, segment, content, start)
+    top = _add_stack(space)
     _new_code(space)
     sp = _push_arguments(space, top, argv)
     return Image(program.entry, sp, len(argv))
 
 
-def _load_segment(space: AddressSpace, segment: Segment, content: memoryview) -> None:
-    """Map the pages of ``segment`` and fill them; what the file does not fill stays zero."""
-    uvmalloc(space, segment.vaddr, segment.end, segment.flags)
+def _load_segment(space: AddressSpace, segment: Segment, content: memoryview, start: VA) -> None:
+    """Map the pages from ``start`` to the end of ``segment`` and copy its bytes; what the file does not
+    fill stays zero."""
+    uvmalloc(space, start, segment.end, segment.flags)
+    space.size = max(space.size, segment.end)
     for skip in range(0, segment.filesz, PGSIZE):
         frame = pte2pa(space.table.pte(segment.vaddr + skip))
         at = segment.offset + skip
         space.frames.ram.write(frame, content[at : at + min(PGSIZE, segment.filesz - skip)])
 
 
-def _add_stack(space: AddressSpace, program: Executable) -> VA:
+def _add_stack(space: AddressSpace) -> VA:
     """A guard page without U, then the stack. Returns the stack's top, which is the initial break."""
-    guard = pgroundup(program.segments[-1].end) if program.segments else 0
+    guard = pgroundup(space.size)
     top = guard + (1 + USERSTACK) * PGSIZE
     if top > space.limit:
         raise BadExecutable("no room for a stack below the trapframe")

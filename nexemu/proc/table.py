@@ -1,7 +1,7 @@
 """The process table: who exists, who can run, who waits for what.
 
-Owns every process and its memory from ``create`` to ``reap``. Invariants: at most NPROC processes
-exist, the two reserved workers included; a pid is queued at the scheduler exactly while its
+Owns every process and its memory from ``create`` to ``reap``. Invariants: at most ``limits.nproc``
+processes exist, the reserved workers included; a pid is queued at the scheduler exactly while its
 process is RUNNABLE; a zombie keeps its memory until its parent waits for it.
 
 xv6: kernel/proc.c. ABI.md sections 3 and 7.
@@ -19,7 +19,7 @@ from nexemu.machine.hart import Hart
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.uvmcopy import uvmcopy
 from nexemu.mem.vm import AddressSpace, Paging
-from nexemu.param import NPROC, NWORKERS
+from nexemu.param import Limits
 from nexemu.policy import Scheduler
 from nexemu.proc.proc import Proc, State
 from nexemu.riscv import PA
@@ -40,6 +40,7 @@ class ProcTable:
         scheduler: Scheduler,
         fs: RamFs,
         files: FileTable,
+        limits: Limits,
         emit: Emit | None,
     ) -> None:
         self.frames = frames
@@ -48,11 +49,12 @@ class ProcTable:
         self.scheduler = scheduler
         self.fs = fs
         self.files = files
+        self.limits = limits
         self.emit = emit
         self.trampoline: PA = frames.kalloc_zeroed()
         self.init: Proc | None = None
         self._procs: dict[int, Proc] = {}
-        self._next_pid = NWORKERS + 1
+        self._next_pid = limits.workers + 1
         self._wake_at: dict[int, int] = {}  # pid to cycle, for those who sleep until a moment
 
     def __iter__(self) -> Iterator[Proc]:
@@ -82,8 +84,8 @@ class ProcTable:
     def fork(self, parent: Proc) -> Proc:
         """A child like ``parent`` that sees 0 in a0, queued. Raises BadCall when no slot is left, OutOfMemory
         when its memory cannot be had; nothing of the child remains then."""
-        if len(self._procs) + NWORKERS >= NPROC:
-            raise BadCall(f"fork: all {NPROC} process slots are taken")
+        if len(self._procs) + self.limits.workers >= self.limits.nproc:
+            raise BadCall(f"fork: all {self.limits.nproc} process slots are taken")
         space = self.new_space()
         try:
             pages = uvmcopy(parent.space, space)

@@ -6,9 +6,17 @@ GuestError makes the call return -1.
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from nexemu.proc.proc import KernelStack
 
 Handler: TypeAlias = Callable[..., int | KernelStack]
 """``handler(machine, proc, *arguments)``, the arguments as the call's row in abi.py types them."""
+
+
+class Call(NamedTuple):
+    """A call that can be made: its name, its handler, and how each argument register is read."""
+
+    name: str
+    handler: Handler
+    readers: tuple[Callable[[int], int], ...]

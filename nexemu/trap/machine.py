@@ -3,7 +3,7 @@
 xv6 has these as globals; here two machines can run side by side.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nexemu.events import Emit
@@ -12,14 +12,17 @@ from nexemu.fs.file_table import FileTable
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.personality import Personality
 from nexemu.proc.clock import Clock
 from nexemu.proc.table import ProcTable
+from nexemu.trap.handler import Call
 from nexemu.trap.pipeframes import PipeFrames
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """``log`` takes a line for the person at the host; the guest never sees it."""
+    """``calls``: the personality's table, by number. ``log`` takes a line for the person at the host; the
+    guest never sees it."""
 
     frames: FrameAllocator
     hart: Hart
@@ -29,5 +32,7 @@ class Machine:
     procs: ProcTable
     pipe_frames: PipeFrames
     clock: Clock
+    personality: Personality
+    calls: Mapping[int, Call]
     log: Callable[[str], None]
     emit: Emit | None

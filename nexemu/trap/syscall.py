@@ -7,9 +7,9 @@ when its channel was woken.
 xv6: kernel/syscall.c
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from types import GeneratorType
-from typing import Final, NamedTuple
+from typing import Final
 
 from nexemu import abi
 from nexemu.errors import GuestError
@@ -17,7 +17,7 @@ from nexemu.events import Syscall
 from nexemu.proc.proc import Proc, State
 from nexemu.proc.table import A0
 from nexemu.trap import sysexec, sysfile, sysmem, sysname, sysproc
-from nexemu.trap.handler import Handler
+from nexemu.trap.handler import Call, Handler
 from nexemu.trap.machine import Machine
 
 HANDLERS: Final[Mapping[str, Handler]] = {
@@ -27,14 +27,6 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     **sysname.CALLS,
     **sysmem.CALLS,
 }
-
-
-class Call(NamedTuple):
-    """A call that can be made: its name, its handler, and how each argument register is read."""
-
-    name: str
-    handler: Handler
-    readers: tuple[Callable[[int], int], ...]
 
 
 def int32(register: int) -> int:
@@ -52,14 +44,16 @@ def _call(prototype: abi.Prototype) -> Call:
     return Call(prototype.name, HANDLERS[prototype.name], readers)
 
 
-CALLS: Final[Mapping[int, Call]] = {prototype.number: _call(prototype) for prototype in abi.NEXOS}
+def call_table(prototypes: Iterable[abi.Prototype]) -> Mapping[int, Call]:
+    """What each number of an ABI means here."""
+    return {prototype.number: _call(prototype) for prototype in prototypes}
 
 
 def syscall(machine: Machine, proc: Proc) -> None:
     """Serve the ecall that ``proc`` made: a0 holds the answer, or the process sleeps, or it is gone."""
     registers = machine.hart.arguments()
     number = int32(registers[7])
-    call = CALLS.get(number)
+    call = machine.calls.get(number)
     if call is None:
         machine.log(f"pid {proc.pid} {proc.name}: unknown system call {number}")
         proc.call = (f"unknown {number}", ())

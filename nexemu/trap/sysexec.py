@@ -9,7 +9,7 @@ from typing import Final
 from nexemu.errors import BadCall, GuestError
 from nexemu.events import Exec
 from nexemu.mem.usercopy import copyin, copyinstr
-from nexemu.param import MAXARG, MAXPATH
+from nexemu.param import MAXARG
 from nexemu.proc.exec import POINTER_BYTES, Image, load
 from nexemu.proc.proc import Proc
 from nexemu.riscv import VA
@@ -23,17 +23,19 @@ SP, A1 = 2, 11
 def sys_exec(machine: Machine, proc: Proc, path: VA, argv: VA) -> int:
     """Replace the caller's image by the program at ``path``; the number of arguments."""
     name = read_path(proc, path)
-    return exec_file(machine, proc, name, _read_argv(proc, argv)).argc
+    arguments = _read_argv(proc, argv, machine.personality.limits.argument_bytes)
+    return exec_file(machine, proc, name, arguments).argc
 
 
-def _read_argv(proc: Proc, argv: VA) -> list[bytes]:
-    """The strings that the array at ``argv`` points to, up to its 0. Raises BadAddress or BadCall."""
+def _read_argv(proc: Proc, argv: VA, limit: int) -> list[bytes]:
+    """The strings that the array at ``argv`` points to, up to its 0, each shorter than ``limit``. Raises
+    BadAddress or BadCall."""
     arguments: list[bytes] = []
     while len(arguments) < MAXARG:
         pointer = copyin(proc.space, argv + len(arguments) * POINTER_BYTES, POINTER_BYTES)
         if not any(pointer):
             return arguments
-        arguments.append(copyinstr(proc.space, int.from_bytes(pointer, "little"), MAXPATH))
+        arguments.append(copyinstr(proc.space, int.from_bytes(pointer, "little"), limit))
     raise BadCall(f"exec: more than {MAXARG - 1} arguments")
 
 
@@ -43,7 +45,7 @@ def exec_file(machine: Machine, proc: Proc, path: bytes, argv: Sequence[bytes]) 
     inode = machine.fs.namei(path, proc.cwd)
     space = machine.procs.new_space()
     try:
-        image = load(space, inode.readi(0, inode.size), argv)
+        image = load(space, inode.readi(0, inode.size), argv, machine.personality)
     except GuestError:
         space.free()
         raise

@@ -23,9 +23,14 @@ from nexemu.trap.handler import Handler
 from nexemu.trap.machine import Machine
 
 
-def sys_sbrk(machine: Machine, proc: Proc, n: int) -> int:
-    """Move the break by ``n`` bytes; the old break."""
-    return grow.sbrk(proc.space, n)
+def sys_sbrk(machine: Machine, proc: Proc, n: int, kind: int | None = None) -> int:
+    """Move the break by ``n`` bytes; the old break. Growth is eager or lazy as ``kind`` says, or as the
+    machine's switch does where the ABI has no such argument."""
+    space = proc.space
+    if space.size + n < 0 and machine.personality.shrink_below_zero_ignored:
+        return space.size
+    eager = not space.paging.lazy if kind is None else kind == abi.SBRK_EAGER
+    return grow.sbrk(space, n, eager)
 
 
 def sys_mmap(

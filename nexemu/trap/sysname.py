@@ -40,6 +40,12 @@ def sys_mkdir(machine: Machine, proc: Proc, path: VA) -> int:
     return 0
 
 
+def sys_mknod(machine: Machine, proc: Proc, path: VA, major: int, minor: int) -> int:
+    """Make a name for the device ``major``, ``minor``."""
+    machine.fs.mknod(read_path(proc, path), major, minor, proc.cwd)
+    return 0
+
+
 def sys_unlink(machine: Machine, proc: Proc, path: VA) -> int:
     """Remove a name; the file goes with its last name and its last user."""
     machine.fs.unlink(read_path(proc, path), proc.cwd)
@@ -56,6 +62,7 @@ CALLS: Final[Mapping[str, Handler]] = {
     "open": sys_open,
     "chdir": sys_chdir,
     "mkdir": sys_mkdir,
+    "mknod": sys_mknod,
     "unlink": sys_unlink,
     "link": sys_link,
 }

@@ -64,7 +64,7 @@ def sys_yield(machine: Machine, proc: Proc) -> KernelStack:
 
 def sys_sleep(machine: Machine, proc: Proc, ticks: int) -> KernelStack:
     """Wait until ``ticks`` timer ticks have come."""
-    if ticks < 0:
+    if ticks < 0 and not machine.personality.sleep_below_zero_returns:
         raise BadCall(f"sleep: {ticks} ticks")
     until = machine.clock.ticks + ticks
     while machine.clock.ticks < until:
@@ -106,6 +106,7 @@ CALLS: Final[Mapping[str, Handler]] = {
     "getpid": sys_getpid,
     "yield": sys_yield,
     "sleep": sys_sleep,
+    "pause": sys_sleep,
     "uptime": sys_uptime,
     "getprocs": sys_getprocs,
     "ai_call": sys_ai,
