@@ -1,7 +1,7 @@
 """The line discipline: what typing does to what a program reads and to what the screen shows."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexemu.fs.console import Console, Key
@@ -197,6 +197,7 @@ def read_as_xv6_does(waiting, count):
     return got, rest
 
 
+@settings(deadline=None)
 @given(typed=typing, counts=st.lists(st.integers(0, 150), max_size=12))
 def test_reads_agree_with_a_naive_line_editor(typed, counts):
     terminal = Terminal()
@@ -220,6 +221,7 @@ def rendered(screen):
     return bytes(cells[:at])
 
 
+@settings(deadline=None)
 @given(typing)
 def test_the_screen_shows_what_the_program_will_read(typed):
     terminal = Terminal()

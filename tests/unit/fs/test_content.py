@@ -3,7 +3,7 @@
 from mmap import ACCESS_READ, mmap
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexemu.fs.content import Content
@@ -69,6 +69,17 @@ def test_growing_leaves_an_older_view_alone():
     assert content.size == 10_003
 
 
+def test_appending_byte_by_byte_does_not_copy_the_file_each_time():
+    content = Content()
+    buffers = []
+    for offset in range(10_000):
+        content.write(offset, b"x")
+        buffer = content.read(0, 1).obj
+        if not buffers or buffers[-1] is not buffer:
+            buffers.append(buffer)
+    assert len(buffers) <= 15  # it doubles: 1, 2, 4, ... 16384
+
+
 def test_clear_forgets_the_bytes():
     content = Content(b"hello")
     content.write(0, b"J")
@@ -79,6 +90,7 @@ def test_clear_forgets_the_bytes():
     assert bytes(content.read(0, 9)) == b"a"
 
 
+@settings(deadline=None)
 @given(
     host=st.binary(max_size=40),
     writes=st.lists(st.tuples(st.integers(0, 80), st.binary(max_size=60)), max_size=12),

@@ -126,6 +126,15 @@ def test_host_bytes_count_from_their_first_write_on(inodes):
         inodes.writei(other, 0, b"1")
 
 
+def test_adopted_bytes_that_are_private_count_at_once(inodes):
+    inode = named(inodes)
+    content = Content()
+    content.write(0, b"12345")
+    inodes.adopt(inode, content)
+    assert inodes.stored == 5
+    inodes.audit([])
+
+
 def test_audit_accepts_what_is_true(inodes):
     inode = named(inodes)
     inodes.idup(inodes.idup(inode))

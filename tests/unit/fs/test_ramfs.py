@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from nexemu.abi import T_DEVICE, T_DIR, T_FILE
-from nexemu.errors import BadFile
+from nexemu.errors import BadFile, KernelPanic
 from nexemu.fs.ramfs import RamFs
 
 
@@ -34,6 +34,9 @@ def test_a_new_file_system_has_dot_and_dotdot_in_its_root():
     fs = RamFs()
     assert listing(fs.root) == [(1, b"."), (1, b"..")]
     assert fs.root.nlink == 1
+    assert fs.inodes.capacity == 65536 * 16384
+    with pytest.raises(KernelPanic, match="inode 1 has 0 references, 1 hold it"):
+        fs.audit([fs.root])
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,12 @@ def test_the_slot_of_a_deleted_entry_keeps_its_place_and_is_used_again(fs):
     fs.create(b"/dir/new", T_FILE, fs.root)
     assert listing(directory) == [(2, b"."), (1, b".."), (3, b"new"), (4, b"leaf")]
     assert directory.size == 64
+
+
+def test_a_new_file_is_empty_and_no_device(fs):
+    inode = fs.create(b"/new", T_FILE, fs.root)
+    assert (inode.type, inode.major, inode.minor, inode.nlink, inode.size) == (T_FILE, 0, 0, 1, 0)
+    assert fs.namei(b"/new", fs.root) is inode
 
 
 def test_creating_a_file_that_exists_gives_that_file(fs):
@@ -306,4 +315,13 @@ def test_removing_a_directory_in_use_needs_room_to_hold_its_parent():
         fs.unlink(b"/a/b", fs.root)
     assert fs.namei(b"/a/b", fs.root) is cwd
     assert cwd.nlink == 1
+    fs.audit([cwd])
+
+
+def test_removing_a_directory_that_nobody_uses_needs_no_room():
+    fs = RamFs(ninode=1)
+    fs.mkdir(b"/a", fs.root)
+    fs.mkdir(b"/b", fs.root)
+    cwd = fs.idup(fs.namei(b"/b", fs.root))
+    fs.unlink(b"/a", fs.root)
     fs.audit([cwd])

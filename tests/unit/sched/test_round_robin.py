@@ -3,7 +3,7 @@
 import doctest
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nexemu.sched import POLICIES, round_robin
@@ -57,6 +57,7 @@ def test_a_forgotten_pid_is_skipped_whether_it_was_queued_or_not(robin):
 calls = st.tuples(st.sampled_from(["ready", "choose", "forget"]), st.integers(3, 8))
 
 
+@settings(deadline=None)
 @given(st.lists(calls, max_size=60))
 def test_it_always_chooses_whoever_has_waited_longest(sequence):
     """The model notes since when each pid waits, and looks for the earliest."""
