@@ -150,6 +150,25 @@ def test_exactly_console_opens_the_console_from_any_directory(machine):
         file.stat()
 
 
+def test_the_console_can_be_opened_without_a_path(machine):
+    file = machine.files.console()
+    assert (file.readable, file.writable, file.inode) == (True, True, None)
+    assert file.channel is machine.console
+    assert machine.files.in_use == 1
+
+
+def test_where_the_console_has_no_name_of_its_own_a_path_is_a_path(machine):
+    files = FileTable(machine.fs, {CONSOLE: machine.console}, nfile=1, named_console=False)
+    with pytest.raises(BadFile, match="there is no console"):
+        files.open(b"console", O_RDWR, machine.fs.root)
+    machine.fs.mknod(b"console", CONSOLE, 0, machine.fs.root)
+    file = files.open(b"console", O_RDWR, machine.fs.root)
+    assert file.stat()[8:10] == b"\3\0"
+    with pytest.raises(BadFile, match="no more than 1 files"):
+        files.console()
+    files.close(file)
+
+
 def test_a_device_node_opens_its_device_and_has_a_stat(machine):
     machine.fs.mknod(b"/tty", 1, 0, machine.fs.root)  # the console is device 1 in every version
     file = machine.open(b"/tty", O_RDWR | O_TRUNC)

@@ -45,6 +45,16 @@ def test_numbers_run_out_at_16_bits():
         inodes.ialloc(T_FILE)
 
 
+def test_a_disk_may_have_fewer_inodes():
+    inodes = InodeTable(ninode=1, capacity=0, most=3)
+    file, _ = named(inodes), named(inodes)
+    with pytest.raises(BadFile, match="all 3 inode numbers"):
+        inodes.ialloc(T_FILE)
+    file.nlink = 0
+    inodes.reap(file)
+    assert inodes.ialloc(T_FILE).inum == 2
+
+
 def test_stat_has_the_layout_of_struct_stat(inodes):
     inode = named(inodes)
     inode.nlink = 3
@@ -110,6 +120,25 @@ def test_the_capacity_bounds_all_files_together(inodes):
     inodes.writei(first, 10, bytes(50))  # rewriting takes no space
     inodes.truncate(first)
     assert inodes.stored == 40
+
+
+def test_one_file_may_be_bounded_too():
+    inodes = InodeTable(ninode=1, capacity=100, file_capacity=10)
+    inode = named(inodes)
+    inodes.writei(inode, 0, bytes(8))
+    with pytest.raises(BadFile, match="a file holds 10 bytes at the most"):
+        inodes.writei(inode, 8, bytes(3))
+    assert inode.size == 8
+    inodes.writei(inode, 8, bytes(2))
+
+
+def test_a_host_file_beyond_the_bound_can_be_rewritten_but_not_grow():
+    inodes = InodeTable(ninode=1, capacity=100, file_capacity=10)
+    inode = named(inodes)
+    inodes.adopt(inode, Content(bytes(20)))
+    inodes.writei(inode, 19, b"x")
+    with pytest.raises(BadFile, match="a file holds 10 bytes"):
+        inodes.writei(inode, 19, b"xy")
 
 
 def test_host_bytes_count_from_their_first_write_on(inodes):
