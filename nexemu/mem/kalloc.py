@@ -91,18 +91,17 @@ class FrameAllocator:
     def incref(self, pa: PA) -> None:
         """One more holder of the frame at ``pa``, which must be held already."""
         index = (pa - self.ram.base) >> 12
-        if not 0 <= index < len(self.refs) or self.refs[index] < 1:
+        if pa & PGMASK or not 0 <= index < len(self.refs) or self.refs[index] < 1:
             panic(f"incref: nobody holds a frame at {pa:#x}")
         self.refs[index] += 1
 
     def kfree(self, pa: PA) -> None:
         """One holder fewer; the last one gives the frame back."""
         index = (pa - self.ram.base) >> 12
-        count = self.refs[index] - 1
-        if count < 0 or pa & PGMASK:
+        if pa & PGMASK or not 0 <= index < len(self.refs) or self.refs[index] < 1:
             panic(f"kfree: nobody holds a frame at {pa:#x}")
-        self.refs[index] = count
-        if count == 0:
+        self.refs[index] -= 1
+        if self.refs[index] == 0:
             start = index << 12
             self.ram.bytes[start : start + PGSIZE] = FREE_JUNK
             self._free.append(pa)
@@ -128,12 +127,13 @@ class FrameAllocator:
         free = set(self._free)
         if len(free) != len(self._free):
             panic("audit: a frame is on the free list twice")
-        for pa in range(self._first, self._frontier, PGSIZE):
+        handed_out = range(self._first, self._frontier, PGSIZE)
+        for pa in handed_out:
             count = self.refcount(pa)
             if count != held[pa]:
                 panic(f"audit: frame {pa:#x} has count {count}, {held[pa]} hold it")
             if (count == 0) != (pa in free):
                 panic(f"audit: frame {pa:#x} has count {count}, on the free list: {pa in free}")
-        for pa in held:
-            if not self._first <= pa < self._frontier:
-                panic(f"audit: {pa:#x} is held and was never allocated")
+        for pa in free.union(held):
+            if pa not in handed_out:
+                panic(f"audit: {pa:#x} is held, or on the free list, and was never handed out")

@@ -1,0 +1,70 @@
+"""Memory for unit tests; compiled guests and machines for the tests that run them."""
+
+import sys
+from importlib import import_module
+
+import pytest
+from support import ROOT, SWITCH_IDS, SWITCHES, Machine, Memory
+
+PROGRAMS = ROOT / "tests" / "guest" / "programs"
+
+
+@pytest.fixture(params=SWITCHES, ids=SWITCH_IDS)
+def switches(request):
+    """Both switches, in all four settings."""
+    lazy, cow = request.param
+    return {"lazy": lazy, "cow": cow}
+
+
+@pytest.fixture
+def make_memory():
+    """Memories that are audited, taken apart and found complete at the end of the test."""
+    made = []
+
+    def make(**how):
+        made.append(Memory(**how))
+        return made[-1]
+
+    yield make
+    for memory in made:
+        memory.close()
+
+
+@pytest.fixture
+def memory(make_memory):
+    return make_memory()
+
+
+@pytest.fixture
+def space(memory):
+    return memory.space()
+
+
+@pytest.fixture(scope="session")
+def build():
+    """``guest/build.py``."""
+    sys.path.insert(0, str(ROOT / "guest"))
+    return import_module("build")
+
+
+@pytest.fixture(scope="session")
+def guests(build):
+    """The folder of the package's own guests, brought up to date."""
+    build.build(report=lambda _: None)
+    return build.OUT / "nexos"
+
+
+@pytest.fixture(scope="session")
+def programs(build, guests, tmp_path_factory):
+    """The folder of the tests' own guests, compiled as the package's are."""
+    out = tmp_path_factory.mktemp("programs")
+    jobs = [build.program_job("nexos", path.stem, path, out) for path in sorted(PROGRAMS.glob("*.c"))]
+    (out / "nexos").mkdir()
+    build.make_all(jobs, build.find_toolchain(), {}, lambda _: None)
+    return out / "nexos"
+
+
+@pytest.fixture(scope="session")
+def machine(guests, programs):
+    """Machines with the package's guests and the tests'."""
+    return Machine((guests / "init").read_bytes(), [guests, programs])
