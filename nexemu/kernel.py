@@ -19,10 +19,10 @@ from nexemu.fs.file_table import FileTable
 from nexemu.fs.image import load_tree
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart, Trap
-from nexemu.mem.fault import vmfault
+from nexemu.mem.builtin import BUILTIN
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.phys import PhysicalMemory
-from nexemu.mem.vm import Paging
+from nexemu.mem.vm import Handler, Paging
 from nexemu.param import QUANTUM, RAM_BYTES
 from nexemu.personality import NEXOS, Personality
 from nexemu.policy import Scheduler
@@ -62,6 +62,7 @@ class Options:
     personality: Personality = NEXOS
     audit: bool = False
     quantum: int = QUANTUM
+    handler: Handler = BUILTIN
 
 
 class Kernel:
@@ -97,7 +98,7 @@ class Kernel:
         hart = Hart(ram)
         fs = RamFs(limits.ninode, limits.disk_bytes, limits.file_bytes, limits.disk_inodes)
         files = FileTable(fs, {CONSOLE: self.console}, limits.nfile, personality.console_has_no_inode)
-        paging = Paging(vmfault, options.lazy or personality.always_lazy, options.cow, self.emit)
+        paging = Paging(options.handler, options.lazy or personality.always_lazy, options.cow, self.emit)
         return Machine(
             frames=frames,
             hart=hart,

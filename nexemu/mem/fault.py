@@ -41,22 +41,27 @@ NEW_PAGE: Final = {
 """A lazy page is readable and writable, never executable; A and D as the access at hand sets them."""
 
 
-def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool) -> PTE:
+def prepare_copy(space: AddressSpace, va: VA, access: Access) -> PTE:
+    """As :func:`vmfault`, for a system call that is about to touch the page. Mmap areas are not filled
+    for it: NexOS's copyin and copyout know nothing of them."""
+    return vmfault(space, va, access, by_kernel=True)
+
+
+def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False) -> PTE:
     """Make the page at ``va`` usable for ``access`` and return its PTE.
 
     In this order: a store to a copy-on-write page gets a private frame; any other valid PTE
     means that the access is forbidden; below the break a page of zeros appears; in an mmap area
     its page does. Raises BadAddress for everything else, OutOfMemory when no frame is left;
     no mapping has changed then.
-
-    ``by_kernel``: a system call touches the page. Mmap areas are not filled for it: NexOS's
-    copyin and copyout know nothing of them.
     """
     index = space.table.lookup(va) if va < MAXVA else -1
     before = space.table.words[index] if index >= 0 else 0
     if before & COW_PAGE == COW_PAGE and access is Access.WRITE:
         frame = space.frames.unshare(pte2pa(before))
         after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
+        if by_kernel:
+            space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
     elif before & PTE_V or va >= MAXVA:
         raise BadAddress(va, why_bad(space, va, access))
     elif space.paging.lazy and va & ~PGMASK < space.size and access is not Access.FETCH:
@@ -68,8 +73,6 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool) -> PTE
         if area is None or by_kernel or not area.allows(access):
             raise BadAddress(va, why_bad(space, va, access))
         after = _map_from_area(space, va, access, area)
-    if before and by_kernel:
-        space.epoch += 1  # a hart replaces the entry that it faulted on itself, no other
     if space.paging.emit is not None:
         _report(space, va, access, by_kernel, before, after)
     return after

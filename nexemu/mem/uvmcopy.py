@@ -4,19 +4,11 @@ xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
 """
 
 from array import array
-from typing import NamedTuple
 
 from nexemu.mem.area import Area
 from nexemu.mem.sv39 import LeafTable
-from nexemu.mem.vm import AddressSpace
+from nexemu.mem.vm import AddressSpace, Copied
 from nexemu.riscv import ENTRIES, PGSIZE, PTE_COW, PTE_FLAGS, PTE_V, PTE_W, VA, pa2pte, pgroundup, pte2pa
-
-
-class Copied(NamedTuple):
-    """How many of the parent's pages the child shares, and how many were copied."""
-
-    shared: int
-    copied: int
 
 
 def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:

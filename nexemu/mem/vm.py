@@ -10,7 +10,7 @@ xv6: kernel/vm.c, uvmcreate() to uvmfree()
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from nexemu.errors import OutOfMemory, panic
 from nexemu.events import Emit
@@ -36,17 +36,41 @@ from nexemu.riscv import (
     pgroundup,
 )
 
-FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access, bool], PTE]
-"""``handler(space, va, access, by_kernel)`` makes the page at ``va`` usable for ``access`` and returns its
-PTE, with A set, and D for a store; or raises BadAddress or OutOfMemory."""
+FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access], PTE]
+"""``handler(space, va, access)`` makes the page at ``va`` usable for ``access`` and returns its PTE, with A
+set, and D for a store; or raises BadAddress or OutOfMemory, and then has mapped nothing."""
+
+
+class Copied(NamedTuple):
+    """How many of the parent's pages the child shares, and how many were copied."""
+
+    shared: int
+    copied: int
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """The five decisions of the memory lab. The kernel makes them through one of these, and has no
+    second way: the built-in one is :data:`nexemu.mem.builtin.BUILTIN`, a student's takes its place."""
+
+    sbrk: Callable[["AddressSpace", int, bool], VA]
+    """``sbrk(space, n, eager)`` moves the break and returns the old one; GuestError changes nothing."""
+    page_fault: FaultHandler
+    """The hart touched a page that its PTE forbids."""
+    prepare_copy: FaultHandler
+    """A system call is about to touch such a page: copyin to read it, copyout to write it."""
+    fork_copy: Callable[["AddressSpace", "AddressSpace"], Copied]
+    """``fork_copy(parent, child)`` fills the fresh child. OutOfMemory: the caller frees the child."""
+    release: Callable[["AddressSpace"], None]
+    """Let go of every page below the trapframe; the process is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """What all address spaces of one kernel have in common: the two switches, the page-fault
-    handler, and whoever listens."""
+    """What all address spaces of one kernel have in common: the handler, the two switches, and whoever
+    listens."""
 
-    vmfault: FaultHandler
+    handler: Handler
     lazy: bool = True
     cow: bool = True
     emit: Emit | None = None
@@ -110,9 +134,10 @@ class AddressSpace:
                 if used != pte:
                     self.table.words[index] = used
                 return used if used & PTE_D else used & ~PTE_W
-        pte = self.paging.vmfault(self, va, access, by_kernel)
+        handler = self.paging.handler
+        pte = (handler.prepare_copy if by_kernel else handler.page_fault)(self, va, access)
         if pte & access != access:
-            panic(f"vmfault: handled {access.name} at {va:#x}, and the PTE still forbids it")
+            panic(f"page fault: handled {access.name} at {va:#x}, and the PTE still forbids it")
         return pte if pte & PTE_D else pte & ~PTE_W
 
     def mapped_pages(self) -> int:
@@ -122,7 +147,8 @@ class AddressSpace:
 
     def free(self) -> None:
         """Give everything back: pages, areas, trapframe and tables. The space is dead afterwards."""
-        self.table.unmap(0, MAXVA, self.frames.kfree)
+        self.paging.handler.release(self)
+        self.table.unmap(TRAPFRAME, MAXVA, self.frames.kfree)
         for area in self.areas:
             if area.backing is not None:
                 area.backing.drop()

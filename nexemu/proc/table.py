@@ -17,7 +17,6 @@ from nexemu.fs.inode import Inode
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart
 from nexemu.mem.kalloc import FrameAllocator
-from nexemu.mem.uvmcopy import uvmcopy
 from nexemu.mem.vm import AddressSpace, Paging
 from nexemu.param import Limits
 from nexemu.policy import Scheduler
@@ -88,7 +87,7 @@ class ProcTable:
             raise BadCall(f"fork: all {self.limits.nproc} process slots are taken")
         space = self.new_space()
         try:
-            pages = uvmcopy(parent.space, space)
+            pages = self.paging.handler.fork_copy(parent.space, space)
         except OutOfMemory:
             space.free()
             self._next_pid += 1  # ABI.md section 7: the number is lost

@@ -11,7 +11,6 @@ from typing import Final
 from nexemu import abi
 from nexemu.errors import BadCall
 from nexemu.fs.mapped import MappedFile
-from nexemu.mem import grow
 from nexemu.mem.area import Area, highest_gap
 from nexemu.mem.usercopy import copyout
 from nexemu.memlayout import TRAPFRAME
@@ -30,7 +29,7 @@ def sys_sbrk(machine: Machine, proc: Proc, n: int, kind: int | None = None) -> i
     if space.size + n < 0 and machine.personality.shrink_below_zero_ignored:
         return space.size
     eager = not space.paging.lazy if kind is None else kind == abi.SBRK_EAGER
-    return grow.sbrk(space, n, eager)
+    return space.paging.handler.sbrk(space, n, eager)
 
 
 def sys_mmap(
