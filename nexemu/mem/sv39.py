@@ -114,11 +114,16 @@ class PageTable:
             if not pte & PTE_V:
                 pte = pa2pte(self.frames.kalloc_zeroed()) | PTE_V
                 self.words[index] = pte
+            elif pte & NON_LEAF != PTE_V:
+                panic(f"walk: {va:#x} meets {pte:#x} at level {level + 1}, which points to no table")
             index = self._index_of(pte2pa(pte)) + px(level, va)
         return index
 
     def _index_of(self, table: PA) -> int:
         return (table >> 3) - self._first_word
+
+    def _frame_at(self, index: int) -> PA:
+        return (index + self._first_word) << 3
 
     def mappages(self, va: VA, size: int, pa: PA, flags: int) -> None:
         """Map ``size`` bytes from ``va`` to consecutive frames from ``pa``, all page aligned. A page
@@ -156,32 +161,30 @@ class PageTable:
     def leaf_tables(self, start: VA = 0, end: VA = MAXVA) -> Iterator[LeafTable]:
         """The last-level tables that map anything from ``start`` up to ``end``, in order. The cost
         is that of the tables that exist, however wide the range."""
-        for top in self._entries(self._root_index):
-            for middle in self._entries(self._index_of(pte2pa(self.words[self._root_index + top]))):
+        for top, middle_table in self._tables(self._root_index):
+            for middle, leaf_table in self._tables(middle_table):
                 va = top << 30 | middle << 21
                 if va + LEAF_SPAN > start and va < end:
-                    yield LeafTable(va, self.lookup(va))
+                    yield LeafTable(va, leaf_table)
 
-    def _entries(self, index: int) -> list[int]:
-        table = self.words[index : index + ENTRIES].tolist()
-        return [slot for slot, pte in enumerate(table) if pte & PTE_V]
+    def _tables(self, index: int) -> list[tuple[int, int]]:
+        """The entries of the table at ``index`` that point to another one: their slot, and its index."""
+        table = enumerate(self.words[index : index + ENTRIES].tolist())
+        return [(slot, self._index_of(pte2pa(pte))) for slot, pte in table if pte & NON_LEAF == PTE_V]
 
     def leaves(self, start: VA = 0, end: VA = MAXVA) -> Iterator[Leaf]:
         """The valid leaves from ``start`` up to ``end``, in order."""
         for table in self.leaf_tables(start, end):
-            for slot in self._entries(table.at):
-                va = table.va + slot * PGSIZE
-                if start <= va < end:
-                    yield Leaf(va, table.at + slot, self.words[table.at + slot])
+            for slot, pte in enumerate(self.words[table.at : table.at + ENTRIES].tolist()):
+                if pte & PTE_V and start <= table.va + slot * PGSIZE < end:
+                    yield Leaf(table.va + slot * PGSIZE, table.at + slot, pte)
 
     def table_frames(self) -> Iterator[PA]:
         """Every frame that this table itself occupies, the root included."""
         yield self.root
-        for top in self._entries(self._root_index):
-            middle_table = pte2pa(self.words[self._root_index + top])
-            yield middle_table
-            index = self._index_of(middle_table)
-            yield from (pte2pa(self.words[index + slot]) for slot in self._entries(index))
+        for _, middle_table in self._tables(self._root_index):
+            yield self._frame_at(middle_table)
+            yield from (self._frame_at(leaf_table) for _, leaf_table in self._tables(middle_table))
 
     def free(self) -> None:
         """Give the table's own frames back. No leaf may be left."""
