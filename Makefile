@@ -95,7 +95,7 @@ $(TOOLS): $(MADE)
 	@$(PIP) hatchling editables $(if $(CROSS),,$(ZIGLANG))
 	@touch $@
 
-$(COMPILED): $(TOOLS) $(GUEST_SOURCES)
+$(COMPILED): $(TOOLS) $(GUEST_SOURCES) $(if $(wildcard $(GUESTS)/*/init),,always)
 	@echo '==> Compiling the guest programs with $(COMPILER)'
 	@$(BIN)/python guest/build.py
 	@rm -f $(VENV)/.guests-*
