@@ -96,7 +96,9 @@ class Kernel:
         ram = PhysicalMemory(options.memory)
         frames = FrameAllocator(ram)
         hart = Hart(ram)
-        fs = RamFs(limits.ninode, limits.disk_bytes, limits.file_bytes, limits.disk_inodes)
+        fs = RamFs(
+            limits.ninode, limits.disk_bytes, limits.file_bytes, limits.disk_inodes, limits.block_bytes
+        )
         files = FileTable(fs, {CONSOLE: self.console}, limits.nfile, personality.console_has_no_inode)
         paging = Paging(options.handler, options.lazy or personality.always_lazy, options.cow, self.emit)
         return Machine(
@@ -233,9 +235,13 @@ class Kernel:
     def _on_key(self, key: Key) -> None:
         if key is Key.LIST:
             self.log(self.procs.listing())
-        else:
-            for proc in self.procs.foreground():
-                self.procs.kill(proc)
+            return
+        foreground = self.procs.foreground()
+        for proc in foreground:
+            self.procs.kill(proc)
+        if not foreground:
+            self.console.empty_line()
+            self.procs.wakeup(self.console)
 
     def audit(self) -> None:
         """Panic unless the books balance; see :mod:`nexemu.trap.audit`."""

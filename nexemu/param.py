@@ -36,6 +36,7 @@ class Limits:
     argument_bytes: int  # one string of exec's argv, its NUL included
     disk_inodes: int  # files, directories and devices that can exist
     disk_bytes: int  # what they can store in all
+    block_bytes: int  # of which each takes whole blocks
     file_bytes: int  # what one of them can store
 
 
@@ -46,7 +47,8 @@ NEXOS_LIMITS: Final = Limits(
     ninode=64,
     argument_bytes=MAXPATH,
     disk_inodes=4096,
-    disk_bytes=1 << 30,  # 65,536 blocks of 16 KiB
+    disk_bytes=65_536 * (16 << 10),
+    block_bytes=16 << 10,
     file_bytes=1 << 30,
 )
 
@@ -57,6 +59,7 @@ XV6_LIMITS: Final = Limits(
     ninode=50,
     argument_bytes=4096,
     disk_inodes=200,
-    disk_bytes=2000 << 10,  # 2000 blocks of 1 KiB
+    disk_bytes=1954 * 1024,  # of 2000 blocks, 46 are for the boot sector, the log, inodes and the bitmap
+    block_bytes=1024,
     file_bytes=268 << 10,  # 12 direct blocks and 256 behind one indirect block
 )

@@ -132,6 +132,8 @@ def _images(image: Path | None, personality: Personality) -> list[Path]:
     if personality is not NEXOS:
         return []
     ready = cache.ready(os.environ.get("MODEL") or "auto")
+    if ready == cache.image_folder(cache.SYNTHETIC):
+        log("the model's weights are noise of the right size: page counts are true, its text is not")
     return [ready] if ready is not None else []
 
 

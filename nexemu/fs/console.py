@@ -62,7 +62,8 @@ class Console:
         """A byte was typed. Returns True when a line is finished: readers can go on."""
         if byte in (Key.INTERRUPT, Key.LIST):
             if byte == Key.INTERRUPT:
-                self._erase(len(self._typed))
+                self._typed.clear()
+                self._show(b"^C\n")
             self._on_key(Key(byte))
         elif byte == KILL_LINE:
             self._erase(len(self._typed))
@@ -71,6 +72,10 @@ class Console:
         elif byte != 0:
             return self._type(NEWLINE if byte == CARRIAGE_RETURN else byte)
         return False
+
+    def empty_line(self) -> None:
+        """Finish a line that nobody typed: a shell that reads it shows its prompt again."""
+        self._lines.append(NEWLINE)
 
     def hangup(self) -> None:
         """No more input will come. An unfinished line counts as finished."""

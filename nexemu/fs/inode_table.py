@@ -24,10 +24,11 @@ UNBOUNDED = 1 << 63
 
 class InodeTable:
     """``ninode``: inodes that may be held at once. ``capacity``: bytes that files may store in all, where
-    bytes that are still the host's own do not count; ``file_capacity``: bytes that one file may hold.
-    ``most``: inodes that may exist."""
+    bytes that are still the host's own do not count, and each file takes whole blocks of ``block``
+    bytes; ``file_capacity``: bytes that one file may hold. ``most``: inodes that may exist."""
 
     __slots__ = (
+        "block",
         "capacity",
         "file_capacity",
         "in_use",
@@ -40,12 +41,18 @@ class InodeTable:
     )
 
     def __init__(
-        self, ninode: int, capacity: int, file_capacity: int = UNBOUNDED, most: int = MAX_INUM
+        self,
+        ninode: int,
+        capacity: int,
+        file_capacity: int = UNBOUNDED,
+        most: int = MAX_INUM,
+        block: int = 1,
     ) -> None:
         self.ninode = ninode
         self.capacity = capacity
         self.file_capacity = file_capacity
         self.most = min(most, MAX_INUM)
+        self.block = block
         self.in_use = 0
         self.stored = 0
         self._inodes: dict[int, Inode] = {}
@@ -116,7 +123,8 @@ class InodeTable:
             raise BadFile(f"a write at {offset} would leave a hole after the file's {content.size} bytes")
         if offset + len(data) > max(self.file_capacity, content.size):
             raise BadFile(f"a file holds {self.file_capacity} bytes at the most")
-        added = max(offset + len(data), content.size) - content.private_size
+        size = max(offset + len(data), content.size)
+        added = self._taken(size) - self._taken(content.private_size)
         if self.stored + added > self.capacity:
             raise BadFile(f"no space: files may store {self.capacity} bytes in all")
         content.write(offset, data)
@@ -125,14 +133,17 @@ class InodeTable:
 
     def truncate(self, inode: Inode) -> None:
         """Throw the inode's bytes away."""
-        self.stored -= inode.content.private_size
+        self.stored -= self._taken(inode.content.private_size)
         inode.content.clear()
 
     def adopt(self, inode: Inode, content: Content) -> None:
         """Let ``content`` be the inode's bytes, in place of what it had."""
         self.truncate(inode)
         inode.content = content
-        self.stored += content.private_size
+        self.stored += self._taken(content.private_size)
+
+    def _taken(self, size: int) -> int:
+        return -(-size // self.block) * self.block
 
     def audit(self, holders: Iterable[Inode]) -> None:
         """Panic unless every count is what it counts: ``ref`` the times an inode occurs in ``holders``,
@@ -148,5 +159,5 @@ class InodeTable:
             panic(f"audit: {sorted(held.keys() - self._inodes.keys())} are held and do not exist")
         if self.in_use != sum(inode.ref > 0 for inode in self._inodes.values()):
             panic(f"audit: {self.in_use} inodes are said to be in use")
-        if self.stored != sum(inode.content.private_size for inode in self._inodes.values()):
+        if self.stored != sum(self._taken(inode.content.private_size) for inode in self._inodes.values()):
             panic(f"audit: {self.stored} bytes are said to be stored")

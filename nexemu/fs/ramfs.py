@@ -27,7 +27,7 @@ MAX_NLINK: Final = 0x7FFF  # struct stat has a signed 16-bit field for it
 
 class RamFs:
     """``ninode``: inodes in use at once. ``capacity`` and ``file_capacity``: bytes that files may store, in
-    all and each. ``most``: inodes that may exist."""
+    all and each, in whole blocks of ``block`` bytes. ``most``: inodes that may exist."""
 
     __slots__ = ("inodes",)
 
@@ -37,8 +37,9 @@ class RamFs:
         capacity: int = NEXOS_LIMITS.disk_bytes,
         file_capacity: int = NEXOS_LIMITS.file_bytes,
         most: int = NEXOS_LIMITS.disk_inodes,
+        block: int = 1,
     ) -> None:
-        self.inodes = InodeTable(ninode, capacity, file_capacity, most)
+        self.inodes = InodeTable(ninode, capacity, file_capacity, most, block)
         self._enter(self.root, b".", self.root)
         self._enter(self.root, b"..", self.root)
 

@@ -125,8 +125,14 @@ def test_control_c_drops_the_line_before_it_is_reported():
     console = Console(screen.append, lambda key: seen.append((key, b"".join(screen))))
     for byte in b"ab\x03c\n":
         console.interrupt(byte)
-    assert seen == [(Key.INTERRUPT, b"ab\b \b\b \b")]
+    assert seen == [(Key.INTERRUPT, b"ab^C\n")]
     assert console.read(9) == b"c\n"
+
+
+def test_an_empty_line_needs_no_typing_and_leaves_no_trace_on_the_screen(terminal):
+    terminal.console.empty_line()
+    assert terminal.console.read(9) == b"\n"
+    assert terminal.screen == b""
 
 
 def test_output_is_unchanged(terminal):
