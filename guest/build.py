@@ -12,8 +12,6 @@ xv6: the user programs' part of the Makefile
 
 import argparse
 import hashlib
-import importlib.metadata
-import importlib.util
 import json
 import os
 import shutil
@@ -25,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from generate import GENERATED, GUEST, generate
+from toolchain import BuildError, Toolchain, find_toolchain
 
 ROOT = GUEST.parent
 OUT = ROOT / "nexemu" / "guests"
@@ -40,11 +39,6 @@ XV6_PROGRAMS = ("cat", "echo", "grep", "init", "kill", "ls", "mkdir", "rm", "sh"
 ALIASES = {"smol_probe": "smolprobe"}
 """Second names: the lab's instructions use both."""
 
-ZIG = (
-    *("-target", "riscv64-freestanding-none", "-mcpu=generic_rv64+m+a+f+d+c", "-fno-sanitize=undefined"),
-    "-Werror",  # its version is known, so its warnings are; another compiler may have more
-)
-GCC = ("-march=rv64gc", "-mabi=lp64d", "-fno-tree-loop-distribute-patterns")
 CFLAGS = (
     *("-std=c11", "-O2", "-g0", "-Wall", "-Wextra"),
     "-Wframe-larger-than=1024",  # the whole user stack is one page
@@ -58,18 +52,6 @@ LDFLAGS = (
 
 Report = Callable[[str], None]
 """Told each program as it is finished."""
-
-
-class BuildError(Exception):
-    """What the person at the keyboard can do something about; the text is the whole message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Toolchain:
-    """How to call the compiler, and what tells one compiler from another."""
-
-    command: tuple[str, ...]
-    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,24 +68,6 @@ class Job:
         for path in self.inputs:
             summed.update(path.read_bytes())
         return summed.hexdigest()
-
-
-def find_toolchain() -> Toolchain:
-    """The gcc that ``CROSS`` names, or zig; :class:`BuildError` when there is none."""
-    prefix = os.environ.get("CROSS", "")
-    if prefix:
-        gcc = shutil.which(f"{prefix}gcc")
-        if gcc is None:
-            raise BuildError(f"CROSS={prefix}: no {prefix}gcc on the PATH (without CROSS, zig is used)")
-        version = subprocess.run([gcc, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
-        return Toolchain((gcc, *GCC), f"{gcc} {version.strip()}")
-    if importlib.util.find_spec("ziglang") is None:
-        raise BuildError(
-            f"no guest compiler: `{sys.executable} -m pip install ziglang`, "
-            "or set CROSS to a gcc's prefix (CROSS=riscv64-unknown-elf-)"
-        )
-    version = importlib.metadata.version("ziglang")
-    return Toolchain((sys.executable, "-m", "ziglang", "cc", *ZIG), f"zig {version}")
 
 
 def sources() -> dict[str, Path]:
