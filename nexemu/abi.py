@@ -8,6 +8,7 @@ XV6_ABI.md; calls of one name behave alike in both, but for what personality.py 
 Structures are given as :mod:`struct` formats, little-endian, with their padding.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,6 +125,75 @@ XV6_ONE_ARGUMENT_SBRK: Final = tuple(
 """xv6-riscv until 2024: whether sbrk is lazy is the kernel's business; ``pause`` was called sleep."""
 
 SBRK_EAGER: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a call of this name promises, in either ABI: the result when it succeeds, and when it is -1."""
+
+    returns: str
+    errors: str
+
+
+CONTRACTS: Final[Mapping[str, Contract]] = {
+    "write": Contract(
+        "n",
+        "fd is not open for writing; n < 0; buf cannot be read (what came before was written);"
+        " nobody reads the pipe any more; disk full",
+    ),
+    "read": Contract(
+        "bytes read, 0 at the end; a console read ends with its line",
+        "fd is not open for reading; n < 0; buf cannot be written (the offset stays); killed while waiting",
+    ),
+    "close": Contract("0", "fd is not open"),
+    "dup": Contract("the lowest free descriptor", "fd is not open; no descriptor is free"),
+    "pipe": Contract("0", "fds cannot be written; no two descriptors, open files or no frame are free"),
+    "fstat": Contract("0", "fd is not open, or a pipe or a nameless console; st cannot be written"),
+    "open": Contract(
+        "the lowest free descriptor",
+        "no such path; a directory that is not opened for reading only; a directory and O_CREATE;"
+        " no descriptor, open file or inode is free",
+    ),
+    "mkdir": Contract("0", "the name exists; its directory does not; no inode or block is free"),
+    "mknod": Contract("0", "the name exists; its directory does not; no inode or block is free"),
+    "chdir": Contract("0", "no such path, or no directory"),
+    "link": Contract("0", "old does not exist or is a directory; new exists"),
+    "unlink": Contract("0", "no such name; . or ..; a directory that is not empty"),
+    "fork": Contract("the child's pid; 0 in the child", "no process slot; no frame"),
+    "exit": Contract("does not return; all 32 bits reach the parent", "never"),
+    "wait": Contract(
+        "the pid of a child that ended, its status stored unless status is 0",
+        "no children; killed while waiting; status cannot be written (the child can still be waited for)",
+    ),
+    "exec": Contract(
+        "argc, in the new image",
+        "no such file; no valid ELF; a bad argument pointer; too many or too long arguments; no frame"
+        " (the old image stays)",
+    ),
+    "kill": Contract("0; the process dies when it next leaves the kernel", "no such process"),
+    "getpid": Contract("the pid", "never"),
+    "yield": Contract("0", "never"),
+    "sleep": Contract("0, when that many ticks of 0.1 s have come", "ticks < 0 (NexOS); killed meanwhile"),
+    "pause": Contract("0, when that many ticks of 0.1 s have come", "killed meanwhile"),
+    "uptime": Contract("ticks since boot", "never"),
+    "sbrk": Contract(
+        "the old break",
+        "the new break would lie below 0 (NexOS) or above the lowest mmap area; eager growth, and no frame",
+    ),
+    "mmap": Contract(
+        "the address of the area; its pages appear when they are touched",
+        "addr is not 0; len is 0; flags without MAP_PRIVATE or with unknown bits; PROT_EXEC or no right;"
+        " a file with PROT_WRITE or not open for reading; off is not page aligned; 16 areas; no gap",
+    ),
+    "munmap": Contract("0", "not page aligned; not inside one area; a hole would be left in its middle"),
+    "memstat": Contract("0", "st cannot be written"),
+    "getprocs": Contract("how many were stored, at most max", "table cannot be written"),
+    "ai_call": Contract("the answer's length", "always: there is no AI service"),
+    "ai_submit": Contract("a request's id", "always: there is no AI service"),
+    "ai_wait": Contract("the answer's length", "always: there is no AI service"),
+    "ai_query": Contract("0", "always: there is no AI service"),
+}
+"""By name. A bad pointer or path string anywhere is an error too, and never more than that."""
 
 O_RDONLY: Final = 0x000
 O_WRONLY: Final = 0x001

@@ -18,6 +18,8 @@ from nexemu.errors import KernelPanic, OperatorError
 COMMANDS: Final[Mapping[str, str]] = {
     "run": "nexemu.run_command",
     "model": "nexemu.model.command",
+    "bench": "nexemu.bench.command",
+    "abi": "nexemu.abi_command",
 }
 """Where the typer app of each command is, in the order of ``--help``."""
 

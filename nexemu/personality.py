@@ -6,7 +6,7 @@ each a named field. There is one kernel behind all of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
 from nexemu import abi
 from nexemu.param import NEXOS_LIMITS, XV6_LIMITS, Limits
@@ -20,31 +20,30 @@ class Personality:
     calls: tuple[abi.Prototype, ...]
     limits: Limits
 
-    always_lazy: bool
-    """Pages below the break appear at their first touch even where growing was eager: sbrk's second
-    argument, not a switch, says which growth is lazy."""
-
-    shrink_below_zero_ignored: bool
-    """``sbrk`` by less than minus the size changes nothing and returns the break; else it fails."""
-
-    short_counts: bool
-    """A pipe or the console that meets a bad address returns how much went well; else -1."""
-
-    sleep_below_zero_returns: bool
-    """A negative number of ticks is 0 of them; else an error."""
-
-    segments_fill_gaps: bool
-    """Loading an ELF file extends the image page by page: segments may meet in a page, gaps between
-    them are mapped, and their place in the file need not be aligned; else each stands alone."""
-
-    console_has_no_inode: bool
-    """The path ``console`` opens the console by itself; else a device made by mknod does."""
-
-    init_gets_console: bool
-    """The kernel opens descriptors 0, 1 and 2 for the first process; else it does so itself."""
-
-    init_argument: tuple[bytes, ...]
-    """What the first process of the image is started with."""
+    always_lazy: Annotated[
+        bool,
+        "pages below the break appear at their first touch even where growing was eager:"
+        " sbrk's second argument, not the machine's switch, says which growth is lazy",
+    ]
+    shrink_below_zero_ignored: Annotated[
+        bool, "sbrk by less than minus the size changes nothing and returns the break, instead of -1"
+    ]
+    short_counts: Annotated[
+        bool, "a pipe or the console that meets a bad address returns how much went well, instead of -1"
+    ]
+    sleep_below_zero_returns: Annotated[bool, "a negative number of ticks is none, instead of -1"]
+    segments_fill_gaps: Annotated[
+        bool,
+        "exec extends the image segment by segment: segments may meet in a page, gaps between them are"
+        " mapped, and their place in the file need not be aligned; else each stands alone, page aligned",
+    ]
+    console_has_no_inode: Annotated[
+        bool, "the path `console` opens the console by itself; else a device made by mknod does"
+    ]
+    init_gets_console: Annotated[
+        bool, "the first process has descriptors 0, 1 and 2; else it opens them itself"
+    ]
+    init_argument: Annotated[tuple[bytes, ...], "what the image's own init is started with"]
 
 
 NEXOS: Final = Personality(

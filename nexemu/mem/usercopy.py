@@ -34,11 +34,17 @@ def user_pages(space: AddressSpace, va: VA, count: int, access: Access) -> Itera
         va = page_end
 
 
+def user_pieces(space: AddressSpace, va: VA, count: int) -> Iterator[memoryview]:
+    """The ``count`` bytes at ``va`` for reading, a piece a page, each to be used before the next is taken.
+    Raises as :func:`user_pages`."""
+    ram = space.frames.ram.bytes
+    for span in user_pages(space, va, count, Access.READ):
+        yield ram[span.start : span.start + span.length]
+
+
 def copyin(space: AddressSpace, va: VA, count: int) -> bytes:
     """``count`` bytes of user memory from ``va``. Raises BadAddress or OutOfMemory."""
-    ram = space.frames.ram.bytes
-    spans = user_pages(space, va, count, Access.READ)
-    return b"".join(ram[span.start : span.start + span.length] for span in spans)
+    return b"".join(user_pieces(space, va, count))
 
 
 def copyout(space: AddressSpace, va: VA, data: bytes | memoryview) -> None:

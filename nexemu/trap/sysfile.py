@@ -9,18 +9,14 @@ xv6: kernel/sysfile.c and fileread(), filewrite(). ABI.md section 3.
 from collections.abc import Mapping
 from typing import Final
 
-from nexemu.errors import BadCall, GuestError
+from nexemu.errors import BadAddress, BadCall, GuestError
 from nexemu.fs.file import DeviceFile, File, InodeFile
-from nexemu.mem.usercopy import copyin, copyout
-from nexemu.param import PIPESIZE
+from nexemu.mem.usercopy import copyout, user_pieces
 from nexemu.proc.proc import KernelStack, Proc
 from nexemu.riscv import VA
 from nexemu.trap.descriptors import free_descriptors, open_file
 from nexemu.trap.handler import Handler
 from nexemu.trap.machine import Machine
-
-PIECE: Final = 1 << 16
-"""Bytes of a write that are copied in at a time."""
 
 
 def sys_read(machine: Machine, proc: Proc, fd: int, buf: VA, n: int) -> int | KernelStack:
@@ -52,34 +48,44 @@ def _read_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> K
         stop_if_killed(proc)
         data = file.read(n)
     machine.procs.wakeup(file.channel)  # a writer may have been waiting for room
-    copyout(proc.space, buf, data)
+    try:
+        copyout(proc.space, buf, data)
+    except BadAddress as bad:
+        return _short_count(machine, bad, buf)
     return len(data)
 
 
+def _short_count(machine: Machine, bad: BadAddress, buf: VA) -> int:
+    """A pipe or the console met a bad address: how many bytes went well before it, where the ABI tells."""
+    if not machine.personality.short_counts:
+        raise bad
+    return bad.va - buf
+
+
 def sys_write(machine: Machine, proc: Proc, fd: int, buf: VA, n: int) -> int | KernelStack:
-    """Write ``n`` bytes; ``n``, or -1 even when part of them was written."""
+    """Write ``n`` bytes; ``n``. What lies before a bad address is written all the same."""
     file = open_file(proc, fd)
     if n < 0:
         raise BadCall(f"write: {n} bytes")
-    if file.channel is None or isinstance(file, DeviceFile):
-        return _write_at_once(proc, file, buf, n)
+    file.write(b"")  # a descriptor that cannot be written is refused before memory is looked at
+    if isinstance(file, InodeFile):
+        for piece in user_pieces(proc.space, buf, n):
+            file.write(piece)
+        return n
     return _write_stream(machine, proc, file, buf, n)
 
 
-def _write_at_once(proc: Proc, file: File, buf: VA, n: int) -> int:
-    file.write(b"")  # a descriptor that cannot be written is refused before memory is looked at
-    for skip in range(0, n, PIECE):
-        file.write(copyin(proc.space, buf + skip, min(PIECE, n - skip)))
-    return n
-
-
 def _write_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> KernelStack:
-    done = file.write(b"")
+    done = 0
     while done < n:
-        taken = file.write(copyin(proc.space, buf + done, min(PIPESIZE, n - done)))
+        try:
+            piece = next(user_pieces(proc.space, buf + done, n - done))
+        except BadAddress as bad:
+            return _short_count(machine, bad, buf)
+        taken = file.write(piece)
         done += taken
-        machine.procs.wakeup(file.channel)
-        if done < n:
+        machine.procs.wakeup(file.channel)  # a reader may have been waiting for bytes
+        if taken < len(piece):
             yield file.channel
             stop_if_killed(proc)
     return n
