@@ -5,11 +5,9 @@ from pathlib import Path
 
 from nexemu.events import PageFault
 from nexemu.kernel import Kernel, Options
-from nexemu.mem.fault import vmfault
-from nexemu.mem.grow import sbrk
+from nexemu.mem.builtin import BUILTIN
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.phys import PhysicalMemory
-from nexemu.mem.uvmcopy import uvmcopy
 from nexemu.mem.vm import AddressSpace, Paging
 from nexemu.memlayout import KERNEL_PAGES
 from nexemu.observe.recorder import Recorder
@@ -29,7 +27,7 @@ MIB = 1 << 20
 class Memory:
     """``pages`` frames to hand out, and the address spaces that live in them."""
 
-    def __init__(self, lazy=True, cow=True, pages=1024, handler=vmfault):
+    def __init__(self, lazy=True, cow=True, pages=1024, handler=BUILTIN):
         self.ram = PhysicalMemory((KERNEL_PAGES + pages) * PGSIZE)
         self.frames = FrameAllocator(self.ram)
         self.events = Recorder()
@@ -51,13 +49,13 @@ class Memory:
         return space
 
     def grow(self, space, n):
-        return sbrk(space, n, not self.paging.lazy)
+        return self.paging.handler.sbrk(space, n, not self.paging.lazy)
 
     def fork(self, parent):
         """As fork() uses it: a child that could not be made leaves nothing behind."""
         child = AddressSpace.create(self.frames, self.paging, self.trampoline)
         try:
-            uvmcopy(parent, child)
+            self.paging.handler.fork_copy(parent, child)
         except Exception:
             child.free()
             raise

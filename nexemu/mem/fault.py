@@ -25,6 +25,7 @@ from nexemu.riscv import (
     PTE_U,
     PTE_V,
     PTE_W,
+    PTE_X,
     VA,
     Access,
     pa2pte,
@@ -60,6 +61,8 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     if before & COW_PAGE == COW_PAGE and access is Access.WRITE:
         frame = space.frames.unshare(pte2pa(before))
         after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
+        if before & PTE_X:
+            space.code_changed()
         if by_kernel:
             space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
     elif before & PTE_V or va >= MAXVA:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nexemu.errors import BadAddress
 from nexemu.mem.vm import AddressSpace
-from nexemu.riscv import PGMASK, PGSIZE, VA, Access, pte2pa
+from nexemu.riscv import PGMASK, PGSIZE, PTE_X, VA, Access, pte2pa
 
 
 class Span(NamedTuple):
@@ -30,6 +30,8 @@ def user_pages(space: AddressSpace, va: VA, count: int, access: Access) -> Itera
     while va < end:
         page_end = min(end, (va | PGMASK) + 1)
         pte = space.translate(va, access, by_kernel=True)
+        if pte & PTE_X and access is Access.WRITE:
+            space.code_changed()
         yield Span(pte2pa(pte) - base + (va & PGMASK), page_end - va)
         va = page_end
 

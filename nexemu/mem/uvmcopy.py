@@ -8,7 +8,19 @@ from array import array
 from nexemu.mem.area import Area
 from nexemu.mem.sv39 import LeafTable
 from nexemu.mem.vm import AddressSpace, Copied
-from nexemu.riscv import ENTRIES, PGSIZE, PTE_COW, PTE_FLAGS, PTE_V, PTE_W, VA, pa2pte, pgroundup, pte2pa
+from nexemu.riscv import (
+    ENTRIES,
+    PGSIZE,
+    PTE_COW,
+    PTE_FLAGS,
+    PTE_V,
+    PTE_W,
+    PTE_X,
+    VA,
+    pa2pte,
+    pgroundup,
+    pte2pa,
+)
 
 
 def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
@@ -59,10 +71,13 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
 
 def _copy(parent: AddressSpace, child: AddressSpace, start: VA, end: VA) -> int:
     """Copy every resident page from ``start`` up to ``end``. Returns how many."""
-    count = 0
+    count = executable = 0
     for leaf in parent.table.leaves(start, end):
         index = child.table.walk(leaf.va)
         frame = parent.frames.kalloc_copy(pte2pa(leaf.pte))
         child.table.words[index] = pa2pte(frame) | leaf.pte & PTE_FLAGS
+        executable |= leaf.pte & PTE_X
         count += 1
+    if executable:
+        child.code_changed()
     return count

@@ -26,6 +26,7 @@ from nexemu.riscv import (
     PTE_A,
     PTE_D,
     PTE_R,
+    PTE_RWX,
     PTE_U,
     PTE_V,
     PTE_W,
@@ -33,8 +34,12 @@ from nexemu.riscv import (
     RESERVED_SHIFT,
     VA,
     Access,
+    flags_text,
     pgroundup,
 )
+
+PTE_WX = PTE_W | PTE_X
+"""W without R is reserved, whatever else is set."""
 
 FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access], PTE]
 """``handler(space, va, access)`` makes the page at ``va`` usable for ``access`` and returns its PTE, with A
@@ -129,16 +134,22 @@ class AddressSpace:
         index = self.table.lookup(va) if va < MAXVA else -1
         if index >= 0:
             pte = self.table.words[index]
-            if pte & access == access and not pte >> RESERVED_SHIFT:
+            if pte & access == access and pte & PTE_RWX != PTE_WX and not pte >> RESERVED_SHIFT:
                 used = pte | PTE_A | PTE_D if access is Access.WRITE else pte | PTE_A
                 if used != pte:
                     self.table.words[index] = used
                 return used if used & PTE_D else used & ~PTE_W
         handler = self.paging.handler
         pte = (handler.prepare_copy if by_kernel else handler.page_fault)(self, va, access)
-        if pte & access != access:
-            panic(f"page fault: handled {access.name} at {va:#x}, and the PTE still forbids it")
+        if pte & access != access or (access is Access.WRITE and not pte & PTE_D):
+            panic(f"page fault: handled {access.name} at {va:#x}, but the PTE is {flags_text(pte)}")
         return pte if pte & PTE_D else pte & ~PTE_W
+
+    def code_changed(self) -> None:
+        """Executable pages hold other bytes than before, or lie in frames that held others: what a hart
+        translated from those is stale."""
+        self.frames.code_epoch += 1
+        self.code_epoch = self.frames.code_epoch
 
     def mapped_pages(self) -> int:
         """Pages below the break that are valid and the user's own: what memstat calls mapped."""

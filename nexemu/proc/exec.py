@@ -40,7 +40,7 @@ def load(space: AddressSpace, content: memoryview, argv: Sequence[bytes], person
         start = pgroundup(space.size) if fill_gaps else segment.vaddr
         _load_segment(space, segment, content, start)
     top = _add_stack(space)
-    _new_code(space)
+    space.code_changed()
     sp = _push_arguments(space, top, argv)
     return Image(program.entry, sp, len(argv))
 
@@ -66,12 +66,6 @@ def _add_stack(space: AddressSpace) -> VA:
     uvmalloc(space, guard + PGSIZE, top, PTE_R | PTE_W | PTE_U)
     space.size = top
     return top
-
-
-def _new_code(space: AddressSpace) -> None:
-    """These frames hold new instructions: what a hart translated from their old bytes is stale."""
-    space.frames.code_epoch += 1
-    space.code_epoch = space.frames.code_epoch
 
 
 def _push_arguments(space: AddressSpace, top: VA, argv: Sequence[bytes]) -> VA:
