@@ -100,7 +100,8 @@ struct model {
 
     uint *seq;                /* [runtime_seq_len] token ids: the prompt, then what was chosen */
     float *x;                 /* [dim] the residual stream */
-    float *normed;            /* [dim] */
+    float *normed;            /* [dim] x, as a block takes it */
+    float *delta;             /* [dim] what a block adds to x */
     float *query;             /* [heads][head_dim] */
     float *mixed;             /* [heads][head_dim] values, mixed by attention */
     float *score;             /* [P] of one head */
@@ -349,6 +350,7 @@ static void reserve_workspace(struct model *m, int kv_offset) {
     uint64 start = heap_end();
     m->x = reserve(c->dim * sizeof(float));
     m->normed = reserve(c->dim * sizeof(float));
+    m->delta = reserve(c->dim * sizeof(float));
     m->query = reserve(query_dim(c) * sizeof(float));
     m->mixed = reserve(query_dim(c) * sizeof(float));
     m->score = reserve(c->runtime_seq_len * sizeof(float));
@@ -417,7 +419,7 @@ static inline uint64 multiply_add(uint64 sum, uint64 q, const uint64 a[4]) {
     sum += (u >> 8 & LANES) * a[1];
     sum += (u >> 16 & LANES) * a[2];
     sum += (u >> 24 & LANES) * a[3];
-    __asm__("" : "+r"(sum)); /* no code: the row ends here, before the next one is loaded */
+    __asm__ volatile("" : "+r"(sum)); /* no code: the row ends here, before the next one is loaded */
     return sum;
 }
 
@@ -582,9 +584,9 @@ static void attention_block(struct model *m, uint index, uint position) {
                c->head_dim);
     }
     pack(&m->packed, m->mixed, query_dim(c));
-    matmul(m->normed, &l->wo, &m->packed);
+    matmul(m->delta, &l->wo, &m->packed);
     for (uint i = 0; i < c->dim; i++)
-        m->x[i] += m->normed[i];
+        m->x[i] += m->delta[i];
 }
 
 /* x += down(silu(gate normed) * up normed) */
@@ -599,9 +601,9 @@ static void feed_forward_block(struct model *m, uint index) {
     for (uint i = 0; i < c->hidden; i++)
         m->gate[i] = m->gate[i] / (1.0f + exponential(-m->gate[i])) * m->up[i];
     pack(&m->packed, m->gate, c->hidden);
-    matmul(m->normed, &l->down, &m->packed);
+    matmul(m->delta, &l->down, &m->packed);
     for (uint i = 0; i < c->dim; i++)
-        m->x[i] += m->normed[i];
+        m->x[i] += m->delta[i];
 }
 
 /* =================================================================================================
@@ -909,18 +911,18 @@ struct options {
 
 static const char help_text[] =
     "usage: %s [OPTION]...\n"
-    "Decode a few tokens with SmolLM2 and show how many pages of its KV cache are mapped.\n"
+    "Decode a few tokens with SmolLM2, and show how much of its KV cache is mapped.\n"
     "\n"
     "  --prompt-tokens A,B,C  the prompt as token ids; together with --gen-len\n"
     "  --prompt TEXT          the prompt as text, instead\n"
-    "  --gen-len N            how many tokens to generate (with --prompt: %d unless given)\n"
-    "  --show-text            write the generated text while it is generated\n"
+    "  --gen-len N            how many tokens to generate (%d after --prompt)\n"
+    "  --show-text            write the generated text as it comes\n"
     "  --help                 write this and exit\n"
     "Without a prompt, PMT.BIN is decoded for as many tokens as EXP.BIN has.\n"
     "\n"
     "For measurements:\n"
-    "  --kv-offset BYTES      start the KV cache at this offset in its page (0..4080, by 16)\n"
-    "  --dump-logits FILE     write the logits of each generated token, little-endian float32\n";
+    "  --kv-offset BYTES      where in its page the KV cache starts (0..4080, by 16)\n"
+    "  --dump-logits FILE     write each generated token's logits, float32 [vocab]\n";
 
 /* The options that take a value: where it goes. NULL for any other word. */
 static const char **value_slot(struct options *o, const char *name) {
