@@ -34,8 +34,8 @@ from nexemu.riscv import Cause
 from nexemu.trap.audit import audit
 from nexemu.trap.machine import Machine
 from nexemu.trap.pipeframes import PipeFrames
-from nexemu.trap.syscall import call_table
-from nexemu.trap.usertrap import continue_call, usertrap
+from nexemu.trap.syscall import call_table, resume
+from nexemu.trap.usertrap import die_if_killed, usertrap
 
 
 class Keyboard(Protocol):
@@ -167,8 +167,8 @@ class Kernel:
         self._switch_to(proc)
         end = self.clock.cycles + self.options.quantum
         if proc.kernel is not None:
-            continue_call(self.machine, proc)
-        while proc.state is State.RUNNING:
+            resume(self.machine, proc)
+        while proc.state is State.RUNNING and not die_if_killed(self.machine, proc):
             budget = self._budget(end)
             trap = self.hart.run(proc.space, proc.context, budget)
             self._count_instructions(trap, budget)

@@ -35,7 +35,6 @@ SHORT_FILES = {
     "memlayout.py": "a handful of addresses",
     "policy.py": "protocols only, one a family of policies",
     "sched/round_robin.py": "a policy is as long as its idea",
-    "machine/softtlb.py": "one counter, and why it counts",
     "model/progress.py": "two ways to say that something takes time",
     "model/ready.py": "an entry point, apart because it must not import the command line",
     "proc/clock.py": "one number that everything else agrees on",

@@ -21,7 +21,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from nexemu.errors import GuestError
 from nexemu.machine.softtlb import SoftTlb
-from nexemu.riscv import PA, PAGE_FAULT_OF, PTE, VA, Access, Cause
+from nexemu.riscv import PA, PAGE_FAULT_OF, PTE, VA, Access, Cause, pa2pte
 
 ACCESS_OF: Final = {
     const.UC_MEM_READ: Access.READ,
@@ -37,7 +37,7 @@ FILL_CALLBACK: Final = ctypes.CFUNCTYPE(
     ctypes.c_void_p,  # the engine
     ctypes.c_uint64,  # the address
     ctypes.c_int,  # UC_MEM_READ, _WRITE or _FETCH
-    ctypes.POINTER(ctypes.c_uint64),  # the result
+    ctypes.c_void_p,  # where the result goes
     ctypes.c_void_p,  # the hook's own data, none here
 )
 """The TLB-fill callback with its result, struct uc_tlb_entry, seen as two words: physical address
@@ -52,6 +52,7 @@ class Space(Protocol):
 
     epoch: int
     code_epoch: int
+    forbidden: tuple[VA, ...]
 
     def translate(self, va: VA, access: Access) -> PTE:
         """A leaf PTE that allows ``access``, or GuestError."""
@@ -112,7 +113,11 @@ class Hart:
         self._loaded: Context | None = None
         self._space: Space | None = None
         self._epoch = self._code_epoch = -1
+        self._forbidden: tuple[VA, ...] = ()
+        self._counting = False
+        self._results: dict[int, memoryview] = {}
         self._tlb = SoftTlb()
+        self._misses_left = self._tlb.granted
         self._exception: int | None = None
         self._fault: tuple[VA, Access, GuestError] | None = None
         self._error: BaseException | None = None
@@ -167,6 +172,9 @@ class Hart:
         if self._stop_requested:
             self._stop_requested = False
             return Trap(Cause.TIMER, context.pc)
+        if budget is None and self._counting:
+            self._stop_counting(context.pc)
+        self._counting = budget is not None
         try:
             self._uc.emu_start(context.pc, 0, 0, budget or 0)
         except UcError:
@@ -188,6 +196,8 @@ class Hart:
             return Trap(PAGE_FAULT_OF[access], context.pc, va, error)
         if failed:  # the one instruction that Unicorn calls invalid rather than an exception
             return Trap(Cause.BREAKPOINT, context.pc)
+        if context.pc in self._forbidden:
+            return Trap(Cause.ILLEGAL_INSTRUCTION, context.pc)
         self._stop_requested = False
         return Trap(Cause.TIMER, context.pc)
 
@@ -207,26 +217,44 @@ class Hart:
         if space.code_epoch > self._code_epoch:
             self._uc.ctl_flush_tb()
             self._code_epoch = space.code_epoch
+        if space.forbidden != self._forbidden:
+            self._forbidden = space.forbidden
+            self._uc.ctl_set_exits(self._forbidden)
+            self._uc.ctl_flush_tb()  # exits are compiled in
         if space is not self._space or space.epoch != self._epoch:
             self._flush_tlb()
             self._space = space
             self._translate = space.translate
             self._epoch = space.epoch
 
+    def _stop_counting(self, pc: VA) -> None:
+        """Let Unicorn leave the mode in which it counts instructions. It looks up the page of every block
+        that it ever counted, whichever space that was in: answer anything, run nothing, forget all."""
+        self._translate = self._any_translation
+        self._uc.ctl_flush_tb()
+        self._uc.ctl_set_exits([pc])
+        self._uc.emu_start(pc, 0)
+        self._uc.ctl_set_exits(self._forbidden)
+        self._flush_tlb()
+        assert self._space is not None
+        self._translate = self._space.translate
+
+    def _any_translation(self, va: VA, access: Access) -> PTE:
+        return pa2pte(self._ram.base) | Access.FETCH
+
     def _flush_tlb(self) -> None:
         self._uc.ctl(const.UC_CTL_TLB_FLUSH, const.UC_CTL_IO_WRITE)
-        self._tlb.flushed()
+        self._misses_left = self._tlb.flushed(self._misses_left)
 
     def _on_interrupt(self, uc: Uc, number: int, _data: object) -> None:
         self._exception = number
         uc.emu_stop()
 
-    def _on_tlb_miss(self, _handle: int, va: VA, access: int, entry: Any, _data: object) -> bool:
+    def _on_tlb_miss(self, _handle: int, va: VA, access: int, where: int, _data: object) -> bool:
         """A translation for Unicorn, or False to stop at this instruction."""
         try:
-            tlb = self._tlb
-            tlb.misses += 1
-            if tlb.misses > tlb.thrashing_at:
+            self._misses_left -= 1
+            if self._misses_left < 0:
                 self._flush_tlb()
             pte = self._translate(va, ACCESS_OF[access])
         except GuestError as error:
@@ -235,6 +263,14 @@ class Hart:
         except BaseException as error:  # noqa: BLE001 - run() raises it again, out of C's reach
             self._error = error
             return False
-        entry[0] = pte >> 10 << 12
-        entry[1] = pte >> 1 & 7  # R, W and X are UC_PROT_READ, _WRITE and _EXEC
+        result = self._results.get(where) or self._result_at(where)
+        result[0] = pte >> 10 << 12
+        result[1] = pte >> 1 & 7  # R, W and X are UC_PROT_READ, _WRITE and _EXEC
         return True
+
+    def _result_at(self, address: int) -> memoryview:
+        """The two words at ``address``: a place on Unicorn's stack, of which there are but a few. Kept, since
+        making the view costs more than using it; never used outside the callback that names it."""
+        words = (ctypes.c_uint64 * 2).from_address(address)
+        view = self._results[address] = memoryview(words).cast("B").cast("Q")
+        return view

@@ -17,21 +17,27 @@ PATIENCE: Final = 3
 """Misses, in multiples of the size, that prove thrashing: one round only fills the TLB."""
 
 
-class SoftTlb:
-    """Counts misses. ``size`` is what the TLB has by our reckoning; only speed depends on it."""
+UNLIMITED: Final = 1 << 29
+"""In practice; small enough to be counted fast."""
 
-    __slots__ = ("misses", "size", "thrashing_at")
+
+class SoftTlb:
+    """``size``: entries that the TLB has by our reckoning. ``granted``: misses after which it deserves to be
+    flushed. Only speed depends on either."""
+
+    __slots__ = ("granted", "size")
 
     def __init__(self) -> None:
         self.size = SMALLEST
-        self.misses = 0
-        self.thrashing_at = PATIENCE * SMALLEST
+        self.granted = PATIENCE * SMALLEST
 
-    def flushed(self) -> None:
-        """The TLB was emptied; QEMU resizes it on that occasion by how full it was."""
-        if self.misses > self.size * 7 // 10:
+    def flushed(self, left: int) -> int:
+        """The TLB was emptied with ``left`` of the granted misses to go. QEMU resizes it on that occasion by
+        how full it was. Returns how many misses are granted from here on."""
+        misses = self.granted - left
+        if misses > self.size * 7 // 10:
             self.size = min(self.size * 2, LARGEST)
-        elif self.misses < self.size * 3 // 10:
+        elif misses < self.size * 3 // 10:
             self.size = max(self.size // 2, SMALLEST)
-        self.misses = 0
-        self.thrashing_at = PATIENCE * self.size if self.size < LARGEST else 1 << 62
+        self.granted = PATIENCE * self.size if self.size < LARGEST else UNLIMITED
+        return self.granted

@@ -14,6 +14,7 @@ from nexemu.mem.area import Area
 from nexemu.mem.explain import why_bad
 from nexemu.mem.vm import AddressSpace
 from nexemu.riscv import (
+    FETCH,
     MAXVA,
     PGMASK,
     PTE,
@@ -26,7 +27,9 @@ from nexemu.riscv import (
     PTE_V,
     PTE_W,
     PTE_X,
+    READ,
     VA,
+    WRITE,
     Access,
     pa2pte,
     pte2pa,
@@ -36,8 +39,8 @@ COW_PAGE = PTE_V | PTE_U | PTE_COW
 COW_KEEPS = PTE_FLAGS & ~PTE_COW
 OWN_PAGE = PTE_W | PTE_A | PTE_D
 NEW_PAGE: Final = {
-    Access.READ: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A,
-    Access.WRITE: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A | PTE_D,
+    READ: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A,
+    WRITE: PTE_V | PTE_R | PTE_W | PTE_U | PTE_A | PTE_D,
 }
 """A lazy page is readable and writable, never executable; A and D as the access at hand sets them."""
 
@@ -58,7 +61,7 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     """
     index = space.table.lookup(va) if va < MAXVA else -1
     before = space.table.words[index] if index >= 0 else 0
-    if before & COW_PAGE == COW_PAGE and access is Access.WRITE:
+    if before & COW_PAGE == COW_PAGE and access is WRITE:
         frame = space.frames.unshare(pte2pa(before))
         after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
         if before & PTE_X:
@@ -67,7 +70,7 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
             space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
     elif before & PTE_V or va >= MAXVA:
         raise BadAddress(va, why_bad(space, va, access))
-    elif space.paging.lazy and va & ~PGMASK < space.size and access is not Access.FETCH:
+    elif space.paging.lazy and va & ~PGMASK < space.size and access is not FETCH:
         if index < 0:
             index = space.table.walk(va)
         after = space.table.words[index] = pa2pte(space.frames.kalloc_zeroed()) | NEW_PAGE[access]
@@ -87,7 +90,7 @@ def _map_from_area(space: AddressSpace, va: VA, access: Access, area: Area) -> P
     frame = space.frames.kalloc_zeroed()
     space.frames.ram.write(frame, area.content(va & ~PGMASK))
     pte = pa2pte(frame) | area.flags | PTE_V | PTE_A
-    if access is Access.WRITE:
+    if access is WRITE:
         pte |= PTE_D
     space.table.words[index] = pte
     return pte

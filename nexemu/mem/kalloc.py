@@ -109,11 +109,11 @@ class FrameAllocator:
     def unshare(self, pa: PA) -> PA:
         """A frame with the bytes at ``pa`` that the caller alone holds, in exchange for its hold on
         ``pa``: ``pa`` itself where nobody else holds it, else a copy. Raises OutOfMemory."""
-        index = (pa - self.ram.base) >> 12
-        if self.refs[index] == 1:
+        start = pa - self.ram.base
+        if self.refs[start >> 12] == 1:
             return pa
-        copy = self.kalloc_copy(pa)
-        self.refs[index] -= 1
+        copy = self._take(self.ram.bytes[start : start + PGSIZE])
+        self.refs[start >> 12] -= 1
         return copy
 
     def refcount(self, pa: PA) -> int:

@@ -33,7 +33,6 @@ def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
     end = pgroundup(parent.size)
     shared = copied = 0
     child.size = parent.size
-    child.code_epoch = parent.code_epoch
     if parent.paging.cow:
         parent.epoch += 1
         for table in list(parent.table.leaf_tables(0, end)):

@@ -26,20 +26,20 @@ from nexemu.riscv import (
     PTE_A,
     PTE_D,
     PTE_R,
-    PTE_RWX,
     PTE_U,
     PTE_V,
     PTE_W,
     PTE_X,
     RESERVED_SHIFT,
     VA,
+    WRITE,
     Access,
     flags_text,
     pgroundup,
 )
 
-PTE_WX = PTE_W | PTE_X
-"""W without R is reserved, whatever else is set."""
+PTE_RW = PTE_R | PTE_W
+"""Of these two, W alone is reserved."""
 
 FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access], PTE]
 """``handler(space, va, access)`` makes the page at ``va`` usable for ``access`` and returns its PTE, with A
@@ -93,6 +93,7 @@ class AddressSpace:
     areas: list[Area] = field(default_factory=list)  # from the highest address down
     epoch: int = 0
     code_epoch: int = 0
+    forbidden: tuple[VA, ...] = ()  # instructions that must not be executed, wherever they lie in the text
 
     @classmethod
     def create(cls, frames: FrameAllocator, paging: Paging, trampoline: PA) -> Self:
@@ -134,16 +135,16 @@ class AddressSpace:
         index = self.table.lookup(va) if va < MAXVA else -1
         if index >= 0:
             pte = self.table.words[index]
-            if pte & access == access and pte & PTE_RWX != PTE_WX and not pte >> RESERVED_SHIFT:
-                used = pte | PTE_A | PTE_D if access is Access.WRITE else pte | PTE_A
+            if pte & access == access and not pte >> RESERVED_SHIFT and pte & PTE_RW != PTE_W:
+                used = pte | PTE_A | PTE_D if access is WRITE else pte | PTE_A
                 if used != pte:
                     self.table.words[index] = used
                 return used if used & PTE_D else used & ~PTE_W
         handler = self.paging.handler
         pte = (handler.prepare_copy if by_kernel else handler.page_fault)(self, va, access)
-        if pte & access != access or (access is Access.WRITE and not pte & PTE_D):
+        if pte & access != access:
             panic(f"page fault: handled {access.name} at {va:#x}, but the PTE is {flags_text(pte)}")
-        return pte if pte & PTE_D else pte & ~PTE_W
+        return pte if access is WRITE or pte & PTE_D else pte & ~PTE_W
 
     def code_changed(self) -> None:
         """Executable pages hold other bytes than before, or lie in frames that held others: what a hart

@@ -6,7 +6,7 @@ leaves the process as it was.
 xv6: kernel/exec.c. ABI.md section 2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from nexemu.errors import BadExecutable
@@ -15,8 +15,9 @@ from nexemu.mem.usercopy import copyout
 from nexemu.mem.vm import AddressSpace
 from nexemu.param import MAXARG, USERSTACK
 from nexemu.personality import Personality
+from nexemu.proc.counters import counter_reads
 from nexemu.proc.elf import Segment, read_executable
-from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_W, VA, pgroundup, pte2pa
+from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_W, PTE_X, VA, pgroundup, pte2pa
 
 ALIGN = ~15
 POINTER_BYTES = 8
@@ -41,6 +42,7 @@ def load(space: AddressSpace, content: memoryview, argv: Sequence[bytes], person
         _load_segment(space, segment, content, start)
     top = _add_stack(space)
     space.code_changed()
+    space.forbidden = tuple(_counter_reads(program.segments, content))
     sp = _push_arguments(space, top, argv)
     return Image(program.entry, sp, len(argv))
 
@@ -66,6 +68,13 @@ def _add_stack(space: AddressSpace) -> VA:
     uvmalloc(space, guard + PGSIZE, top, PTE_R | PTE_W | PTE_U)
     space.size = top
     return top
+
+
+def _counter_reads(segments: Iterable[Segment], content: memoryview) -> Iterator[VA]:
+    for segment in segments:
+        if segment.flags & PTE_X:
+            code = content[segment.offset : segment.offset + segment.filesz]
+            yield from counter_reads(code, segment.vaddr)
 
 
 def _push_arguments(space: AddressSpace, top: VA, argv: Sequence[bytes]) -> VA:

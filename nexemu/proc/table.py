@@ -88,6 +88,7 @@ class ProcTable:
         space = self.new_space()
         try:
             pages = self.paging.handler.fork_copy(parent.space, space)
+            space.code_epoch, space.forbidden = parent.space.code_epoch, parent.space.forbidden
         except OutOfMemory:
             space.free()
             self._next_pid += 1  # ABI.md section 7: the number is lost

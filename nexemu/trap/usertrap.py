@@ -13,12 +13,12 @@ from nexemu.events import BadAccess
 from nexemu.machine.hart import Trap
 from nexemu.mem.usercopy import copyin
 from nexemu.param import TRAP_CYCLES
-from nexemu.proc.proc import Proc, State
+from nexemu.proc.proc import Proc
 from nexemu.proc.table import KILLED
 from nexemu.riscv import Cause
 from nexemu.trap.diagnose import diagnose
 from nexemu.trap.machine import Machine
-from nexemu.trap.syscall import resume, syscall
+from nexemu.trap.syscall import syscall
 
 RDTIME: Final = 0xC0102073
 """csrrs rd, time, zero, with rd = 0."""
@@ -27,25 +27,19 @@ RD_MASK: Final = 31 << RD_SHIFT
 
 
 def usertrap(machine: Machine, proc: Proc, trap: Trap) -> None:
-    """Serve ``trap``. Afterwards ``proc`` runs on, waits, or is a zombie."""
+    """Serve ``trap``. Afterwards ``proc`` runs on, waits, is marked as killed, or is a zombie."""
     machine.clock.advance(TRAP_CYCLES)
     if trap.cause == Cause.USER_ECALL:
         syscall(machine, proc)
     elif trap.cause != Cause.TIMER and not _rdtime(machine, proc, trap):
         _kill(machine, proc, trap)
-    die_if_killed(machine, proc)
 
 
-def continue_call(machine: Machine, proc: Proc) -> None:
-    """``proc`` was woken in the middle of a system call: go on with it."""
-    resume(machine, proc)
-    die_if_killed(machine, proc)
-
-
-def die_if_killed(machine: Machine, proc: Proc) -> None:
-    """On the way out of the kernel a killed process ends instead."""
-    if proc.killed and proc.state is State.RUNNING:
+def die_if_killed(machine: Machine, proc: Proc) -> bool:
+    """On the way out of the kernel, into user code, a killed process ends instead; whether it did."""
+    if proc.killed:
         machine.procs.exit(proc, KILLED)
+    return proc.killed
 
 
 def _rdtime(machine: Machine, proc: Proc, trap: Trap) -> bool:
