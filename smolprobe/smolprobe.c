@@ -273,10 +273,15 @@ static void load_embedding(struct model *m) {
     m->embedding = take_matrix(&at, c->vocab, c->dim);
 }
 
+/* Weights in the matrices of a layer. */
+static uint64 layer_weights(const struct config *c) {
+    return (2ul * query_dim(c) + 2ul * kv_dim(c) + 3ul * c->hidden) * c->dim;
+}
+
+/* Of a layer's file: the matrices, their scales, the two norms. */
 static uint64 layer_bytes(const struct config *c) {
     uint64 rows = query_dim(c) + 2ul * kv_dim(c) + 2ul * c->hidden + 2ul * c->dim;
-    uint64 weights = (2ul * query_dim(c) + 2ul * kv_dim(c) + 3ul * c->hidden) * c->dim;
-    return (2ul * c->dim + rows) * sizeof(float) + weights;
+    return layer_weights(c) + (rows + 2ul * c->dim) * sizeof(float);
 }
 
 static void load_layer(struct model *m, uint index) {

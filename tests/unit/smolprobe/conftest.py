@@ -44,14 +44,24 @@ def smollm2():
 
 
 @pytest.fixture(scope="session")
-def pieces(tmp_path_factory):
-    """smolprobe's parts as a program, see pieces.c; the folder that holds it."""
-    folder = tmp_path_factory.mktemp("pieces")
-    (folder / "nexos").mkdir()
-    toolchain = find_toolchain()
-    make_all(library_jobs("nexos"), toolchain, {}, lambda _: None)
-    make(program_job("nexos", "pieces", Path(__file__).with_name("pieces.c"), folder), toolchain)
-    return folder / "nexos"
+def compile_guest(tmp_path_factory):
+    """Compile one more guest program; the folder that holds it."""
+
+    def compile_guest(source: Path) -> Path:
+        out = tmp_path_factory.mktemp(source.stem)
+        (out / "nexos").mkdir()
+        toolchain = find_toolchain()
+        make_all(library_jobs("nexos"), toolchain, {}, lambda _: None)
+        make(program_job("nexos", source.stem, source, out), toolchain)
+        return out / "nexos"
+
+    return compile_guest
+
+
+@pytest.fixture(scope="session")
+def pieces(compile_guest):
+    """The folder of smolprobe's parts as a program, see pieces.c."""
+    return compile_guest(Path(__file__).with_name("pieces.c"))
 
 
 @pytest.fixture
