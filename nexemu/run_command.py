@@ -19,7 +19,7 @@ from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
 from nexemu.observe.report import print_report
 from nexemu.observe.trace import TraceWriter
-from nexemu.param import RAM_BYTES, RAM_BYTES_WITH_MODEL
+from nexemu.param import MAXARG, RAM_BYTES, RAM_BYTES_WITH_MODEL
 from nexemu.personality import NEXOS, PERSONALITIES, XV6, XV6_ONE_ARGUMENT_SBRK, Personality
 from nexemu.sched import POLICIES
 from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, interruptible, raw_input, write_stdout
@@ -28,6 +28,9 @@ GUESTS: Final = Path(__file__).parent / "guests"
 """The compiled guest programs, as the package carries them: a folder for each personality."""
 
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+ARGUMENT_ROOM: Final = 3500
+"""Bytes of arguments that leave a guest some of its one stack page."""
+
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
 
 Program = Annotated[
@@ -85,8 +88,8 @@ def run(
     """Boot a machine. Ctrl-A X leaves, Ctrl-C ends the foreground program, Ctrl-P lists processes."""
     if program and shell_command is not None:
         raise OperatorError("give either a program or --shell-command, not both")
-    argv = _init_arguments(program or [], shell_command)
     personality = _personality(abi, one_argument_sbrk)
+    argv = _init_arguments(program or [], shell_command, personality.limits.argument_bytes - 1)
     folders = [_guests(personality), *_images(image, personality)]
     options = Options(lazy, cow, _memory(mem, folders), personality, audit)
     counters = Counters()
@@ -100,11 +103,28 @@ def run(
     raise typer.Exit(status & 0xFF)
 
 
-def _init_arguments(program: Sequence[str], shell_command: str | None) -> list[bytes]:
-    """What init is started with: nothing for a shell, or what to run in its place."""
+def _init_arguments(program: Sequence[str], shell_command: str | None, longest: int) -> list[bytes]:
+    """What init is started with: nothing for a shell, or what to run in its place. No argument may have more
+    than ``longest`` bytes; the shell puts a line together again that comes in pieces."""
     if shell_command is not None:
-        return [b"init", b"-c", os.fsencode(shell_command)]
-    return [b"init", b"--", *map(os.fsencode, program)] if program else []
+        line = os.fsencode(shell_command)
+        pieces = [line[at : at + longest] for at in range(0, len(line), longest)]
+        return _fitting([b"init", b"-c", *(pieces or [b""])])
+    arguments = [os.fsencode(argument) for argument in program]
+    for argument in arguments:
+        if len(argument) > longest:
+            shown = argument[:20].decode(errors="replace")
+            raise OperatorError(f"argument {shown!r}... has {len(argument)} bytes; a guest takes {longest}")
+    return _fitting([b"init", b"--", *arguments]) if program else []
+
+
+def _fitting(argv: list[bytes]) -> list[bytes]:
+    """``argv``, unless it is more than exec takes: MAXARG strings, together on the one stack page."""
+    if len(argv) >= MAXARG or sum(len(argument) + 16 for argument in argv) > ARGUMENT_ROOM:
+        raise OperatorError(
+            f"the command line is too long: {MAXARG - 3} words, {ARGUMENT_ROOM} bytes at most"
+        )
+    return argv
 
 
 def _personality(name: str, one_argument_sbrk: bool) -> Personality:
