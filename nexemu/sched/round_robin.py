@@ -1,37 +1,30 @@
-"""Round robin: whoever has waited longest runs next.
+"""Round robin: the queue of first come, first served, and a quantum after which one goes back to its end.
 
 xv6: scheduler() in kernel/proc.c, which walks the process table in circles. A queue gives the
 same turns without looking at those that cannot run.
 """
 
-from collections import deque
+from nexemu.sched.fcfs import Fcfs
 
 
-class RoundRobin:
-    """A queue of pids. One that is ready twice keeps its first place.
+class RoundRobin(Fcfs):
+    """Turns of ``quantum`` ticks at most; without one, of whatever length whoever asks gives.
 
-    >>> robin = RoundRobin()
+    >>> robin = RoundRobin(quantum=10)
     >>> for pid in (5, 4, 6, 5):
     ...     robin.ready(pid)
+    >>> robin.choose(), robin.quantum(5)
+    (5, 10)
+    >>> robin.ready(5)
     >>> [robin.choose() for _ in range(4)]
-    [5, 4, 6, None]
+    [4, 6, 5, None]
     """
 
-    __slots__ = ("_queue",)
+    __slots__ = ("_quantum",)
 
-    def __init__(self) -> None:
-        self._queue: deque[int] = deque()
+    def __init__(self, quantum: int | None = None) -> None:
+        super().__init__()
+        self._quantum = quantum
 
-    def ready(self, pid: int) -> None:
-        if pid not in self._queue:
-            self._queue.append(pid)
-
-    def choose(self) -> int | None:
-        return self._queue.popleft() if self._queue else None
-
-    def forget(self, pid: int) -> None:
-        if pid in self._queue:
-            self._queue.remove(pid)
-
-    def waiting(self) -> int:
-        return len(self._queue)
+    def quantum(self, pid: int) -> int | None:
+        return self._quantum
