@@ -10,7 +10,7 @@ from functools import cached_property
 
 FLOOR_OF = {
     **dict.fromkeys(["", "riscv", "memlayout", "param", "abi", "errors", "events", "policy"], 0),
-    "personality": 0,
+    **dict.fromkeys(["personality", "dice"], 0),
     **dict.fromkeys(["mem", "machine", "fs", "sched", "evict", "kv"], 1),
     "proc": 2,
     "trap": 3,
@@ -33,8 +33,11 @@ SHORTEST, LONGEST, LONGEST_FUNCTION = 40, 250, 40
 
 SHORT_FILES = {
     "memlayout.py": "a handful of addresses",
-    "policy.py": "protocols only, one a family of policies",
-    "sched/round_robin.py": "a policy is as long as its idea",
+    "dice.py": "one die, which two families of policies throw",
+    **dict.fromkeys(
+        [f"sched/{name}.py" for name in ("fcfs", "prediction", "round_robin", "sjf")],
+        "a policy is as long as its idea",
+    ),
     "model/progress.py": "two ways to say that something takes time",
     "model/ready.py": "an entry point, apart because it must not import the command line",
     "proc/clock.py": "one number that everything else agrees on",
