@@ -1,9 +1,13 @@
 """Memory for unit tests; compiled guests and machines for the tests that run them."""
 
+import re
+import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 
 import pytest
+from elftools.elf.elffile import ELFFile
 from support import ROOT, SWITCH_IDS, SWITCHES, Machine, Memory
 
 PROGRAMS = ROOT / "tests" / "guest" / "programs"
@@ -45,6 +49,34 @@ def build():
     """``guest/build.py``."""
     sys.path.insert(0, str(ROOT / "guest"))
     return import_module("build")
+
+
+COMPRESSED = re.compile(r"(^|\s)c\.")
+
+
+def split(text):
+    return [line for lines in text.splitlines() for line in lines.split(";")]
+
+
+@pytest.fixture(scope="session")
+def assemble(build, tmp_path_factory):
+    """The machine code of some lines of assembly, which may refer to their own labels only. Compressed
+    instructions are used where they are written so (``c.lw``), and nowhere else."""
+    folder = tmp_path_factory.mktemp("assembly")
+    command = build.find_toolchain().command
+
+    @cache
+    def code(text):
+        source, result = folder / "code.S", folder / "code.o"
+        lines = [
+            f".option {'rvc' if COMPRESSED.search(line) else 'norvc'}" + "\n" + line for line in split(text)
+        ]
+        source.write_text("\n".join([*lines, ""]))
+        subprocess.run([*command, "-mno-relax", "-c", str(source), "-o", str(result)], check=True)
+        with result.open("rb") as file:
+            return ELFFile(file).get_section_by_name(".text").data()
+
+    return code
 
 
 @pytest.fixture(scope="session")

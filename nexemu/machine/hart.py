@@ -21,7 +21,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 
 from nexemu.errors import GuestError
 from nexemu.machine.softtlb import SoftTlb
-from nexemu.riscv import PA, PAGE_FAULT_OF, PTE, VA, Access, Cause, pa2pte
+from nexemu.riscv import PA, PAGE_FAULT_OF, PGSIZE, PTE, PTE_X, U64, VA, Access, Cause, pa2pte
 
 ACCESS_OF: Final = {
     const.UC_MEM_READ: Access.READ,
@@ -151,7 +151,7 @@ class Hart:
     def write_register(self, context: Context, number: int, value: int) -> None:
         """Set integer register x1..x31 of ``context`` to the low 64 bits of ``value``."""
         self._load(context)
-        self._uc.reg_write(reg.UC_RISCV_REG_X0 + number, value & ((1 << 64) - 1))
+        self._uc.reg_write(reg.UC_RISCV_REG_X0 + number, value & U64)
 
     def arguments(self) -> list[int]:
         """a0 to a7 as they were when the last trap was taken."""
@@ -193,6 +193,8 @@ class Hart:
             return Trap(self._exception, epc)
         if self._fault is not None:
             va, access, error = self._fault
+            if access is Access.FETCH and va == (context.pc - PGSIZE) & U64:
+                return Trap(Cause.ILLEGAL_INSTRUCTION, context.pc)  # it takes 0x0000 for 0 bytes long
             return Trap(PAGE_FAULT_OF[access], context.pc, va, error)
         if failed:  # the one instruction that Unicorn calls invalid rather than an exception
             return Trap(Cause.BREAKPOINT, context.pc)
@@ -263,6 +265,8 @@ class Hart:
         except BaseException as error:  # noqa: BLE001 - run() raises it again, out of C's reach
             self._error = error
             return False
+        if pte & PTE_X and access == const.UC_MEM_WRITE:
+            self._uc.emu_stop()  # a page of code may have moved: come back and compare the code epoch
         result = self._results.get(where) or self._result_at(where)
         result[0] = pte >> 10 << 12
         result[1] = pte >> 1 & 7  # R, W and X are UC_PROT_READ, _WRITE and _EXEC
