@@ -5,11 +5,11 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 
 from nexemu.errors import OperatorError
 from nexemu.events import Emit
@@ -17,7 +17,6 @@ from nexemu.kernel import Kernel, Options
 from nexemu.model import cache
 from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
-from nexemu.observe.report import print_report
 from nexemu.observe.trace import TraceWriter
 from nexemu.param import MAXARG, RAM_BYTES, RAM_BYTES_WITH_MODEL
 from nexemu.personality import NEXOS, PERSONALITIES, XV6, XV6_ONE_ARGUMENT_SBRK, Personality
@@ -99,7 +98,7 @@ def run(
             listeners.append(stack.enter_context(TraceWriter(trace)))
         status = run_machine(options, folders, argv, fan_out(listeners))
     if stats:
-        print_report(counters, Console(stderr=True))
+        import_module("nexemu.observe.report").print_to_stderr(counters)  # rich is slow to load
     raise typer.Exit(status & 0xFF)
 
 

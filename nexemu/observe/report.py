@@ -28,6 +28,11 @@ from nexemu.observe.counters import (
 )
 
 
+def print_to_stderr(counters: Counters) -> None:
+    """Print all tables where the host's own messages go."""
+    print_report(counters, Console(stderr=True))
+
+
 def print_report(counters: Counters, console: Console) -> None:
     """Print all tables to ``console``. Tables without a row are left out."""
     total = counters.total()

@@ -7,9 +7,8 @@ Done only for a process that is about to die, so it may be slow.
 
 import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Final, NamedTuple
-
-import capstone
 
 from nexemu.errors import BadAddress, GuestError
 from nexemu.machine.hart import Trap
@@ -83,6 +82,7 @@ def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
     if trap.cause == Cause.INSTRUCTION_PAGE_FAULT:
         return "(not fetched)", ""
     code = _code_at(proc, trap.epc)
+    capstone = import_module("capstone")  # here, since loading it would slow every boot for a rare death
     engine = capstone.Cs(capstone.CS_ARCH_RISCV, capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC)
     for _address, _size, mnemonic, operands in engine.disasm_lite(code, trap.epc, 1):
         return mnemonic, operands
