@@ -1,5 +1,6 @@
 """Machines for tests: memory without a CPU, and whole kernels with their input typed beforehand."""
 
+import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -198,3 +199,43 @@ def finish(run, check=True):
         assert kernel.frames.free_frames == free, "frames are left"
         assert kernel.files.in_use == 0, "open files are left"
         assert kernel.fs.in_use == 0, "inodes are left in use"
+
+
+# ---- ELF files --------------------------------------------------------------------------------
+
+PT_LOAD = 1
+EHDR_FIELDS = (
+    *("ident", "type", "machine", "version", "entry", "phoff", "shoff", "flags", "ehsize"),
+    *("phentsize", "phnum", "shentsize", "shnum", "shstrndx"),
+)
+
+
+@dataclass
+class Segment:
+    """A program header and its bytes. ``offset`` and ``filesz`` are right unless they are given."""
+
+    vaddr: int
+    data: bytes = b""
+    memsz: int | None = None
+    flags: int = 7  # X 1, W 2, R 4
+    kind: int = PT_LOAD
+    offset: int | None = None
+    filesz: int | None = None
+
+
+def elf_file(*segments, entry=0, **header):
+    """An ELF64 executable for RISC-V; ``header`` replaces fields of its first 64 bytes by name."""
+    fields = dict.fromkeys(EHDR_FIELDS, 0)
+    fields |= {"ident": b"\x7fELF\x02\x01\x01", "type": 2, "machine": 243, "version": 1, "entry": entry}
+    fields |= {"phoff": 64, "ehsize": 64, "phentsize": 56, "phnum": len(segments), **header}
+    at, table, body = PGSIZE, b"", b""
+    for segment in segments:
+        filesz = len(segment.data) if segment.filesz is None else segment.filesz
+        memsz = len(segment.data) if segment.memsz is None else segment.memsz
+        offset = at if segment.offset is None else segment.offset
+        row = (segment.kind, segment.flags, offset, segment.vaddr, segment.vaddr, filesz, memsz, PGSIZE)
+        table += struct.pack("<IIQQQQQQ", *row)
+        padded = segment.data + bytes(-len(segment.data) % PGSIZE)
+        body, at = body + padded, at + len(padded)
+    head = struct.pack("<16sHHIQQQIHHHHHH", *fields.values())
+    return (head + table).ljust(PGSIZE, b"\0") + body

@@ -32,8 +32,9 @@ class State(IntEnum):
 
 @dataclass(slots=True, eq=False)
 class Proc:
-    """``chan``: what a sleeper waits on. ``job``: which of the shell's lines started it, for Ctrl-C.
-    ``call``: name and arguments of the system call under way."""
+    """``chan``: what a sleeper waits on. ``leader``: init itself started it, so it is a shell or stands in
+    for one. ``job``: which of the shell's lines started it, for Ctrl-C. ``call``: name and arguments of
+    the system call under way."""
 
     pid: int
     name: str
@@ -48,6 +49,7 @@ class Proc:
     call: tuple[str, tuple[int, ...]] = ("", ())
     killed: bool = False
     xstate: int = 0
+    leader: bool = False
     job: int = 0
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from nexemu.fs.inode import Inode
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart
 from nexemu.mem.kalloc import FrameAllocator
-from nexemu.mem.vm import AddressSpace, Paging
+from nexemu.mem.vm import AddressSpace, Copied, Paging
 from nexemu.param import Limits
 from nexemu.policy import Scheduler
 from nexemu.proc.proc import Proc, State
@@ -85,24 +85,31 @@ class ProcTable:
         when its memory cannot be had; nothing of the child remains then."""
         if len(self._procs) + self.limits.workers >= self.limits.nproc:
             raise BadCall(f"fork: all {self.limits.nproc} process slots are taken")
-        space = self.new_space()
         try:
-            pages = self.paging.handler.fork_copy(parent.space, space)
-            space.code_epoch, space.forbidden = parent.space.code_epoch, parent.space.forbidden
+            space, pages = self._copy_space(parent.space)
         except OutOfMemory:
-            space.free()
             self._next_pid += 1  # ABI.md section 7: the number is lost
             raise
         context = self.hart.fork_context(parent.context)
         child = Proc(self._next_pid, parent.name, space, context, self.fs.idup(parent.cwd), parent)
         child.files = [file and self.files.dup(file) for file in parent.files]
         child.job = parent.job
+        child.leader = parent is self.init
         self._enter(child)
         self.hart.write_register(child.context, A0, 0)
         if self.emit is not None:
             self.emit(Fork(parent.pid, child.pid, pages.shared, pages.copied))
         self.make_runnable(child)
         return child
+
+    def _copy_space(self, parent: AddressSpace) -> tuple[AddressSpace, Copied]:
+        space = self.new_space()
+        space.code_epoch, space.forbidden = parent.code_epoch, parent.forbidden
+        try:
+            return space, self.paging.handler.fork_copy(parent, space)
+        except OutOfMemory:
+            space.free()
+            raise
 
     def make_runnable(self, proc: Proc) -> None:
         """``proc`` can run: queue it."""
@@ -180,10 +187,9 @@ class ProcTable:
 
     def foreground(self) -> list[Proc]:
         """What Ctrl-C ends: the processes that the shells' current lines have started."""
-        shells = [proc for proc in self._procs.values() if proc.parent is self.init]
-        jobs = {shell.job for shell in shells}
-        spared = [self.init, *shells]
-        return [proc for proc in self._procs.values() if proc.job in jobs and proc not in spared]
+        jobs = {proc.job for proc in self._procs.values() if proc.leader}
+        started = [proc for proc in self._procs.values() if not proc.leader and proc is not self.init]
+        return [proc for proc in started if proc.job in jobs]
 
     def listing(self) -> str:
         """One line a process, as Ctrl-P shows it. xv6: procdump()."""

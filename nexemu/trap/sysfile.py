@@ -40,7 +40,7 @@ def _read_inode(proc: Proc, file: InodeFile, buf: VA, n: int) -> int:
 
 
 def _read_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> KernelStack:
-    if isinstance(file, DeviceFile) and proc.parent is machine.procs.init:
+    if isinstance(file, DeviceFile) and proc.leader:
         proc.job += 1  # a shell asks for its next line: what it starts from here on is a new job
     data = file.read(n)
     while data is None:
