@@ -45,16 +45,22 @@ class Scheduler(Protocol):
 
 
 class Pages(Protocol):
-    """What an evictor may ask about an id that is in memory: a page, or a block of a KV cache."""
+    """What an evictor may ask about an id that is in memory: a page, or a block of a KV cache. The
+    defaults are those of a bare memory, which has no bits and pins nothing."""
+
+    __slots__ = ()
 
     def accessed(self, page: int) -> bool:
         """Has it been used since this was asked last? To ask is to clear the bit."""
+        return False
 
     def dirty(self, page: int) -> bool:
         """Has it changed since it came in, so that it must be written before it leaves?"""
+        return False
 
     def pinned(self, page: int) -> bool:
         """Must it stay for now?"""
+        return False
 
 
 class Evictor(Protocol):
