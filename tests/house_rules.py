@@ -35,7 +35,8 @@ SHORT_FILES = {
     "memlayout.py": "a handful of addresses",
     "dice.py": "one die, which two families of policies throw",
     **dict.fromkeys(
-        [f"sched/{name}.py" for name in ("fcfs", "prediction", "round_robin", "sjf")],
+        [f"sched/{name}.py" for name in ("fcfs", "prediction", "round_robin", "sjf")]
+        + [f"evict/{name}.py" for name in ("fifo", "lru", "second_chance")],
         "a policy is as long as its idea",
     ),
     "model/progress.py": "two ways to say that something takes time",
