@@ -92,7 +92,7 @@ class RadixCache:
     def evict(self, tokens: int) -> Ints:
         goal = self.cached_tokens - tokens
         freed = array("i")
-        while self.cached_tokens > max(goal, self.locked_tokens):
+        while self.cached_tokens > goal:
             victim = self._evictor.victim(self._next_id, self)
             if victim is None:
                 break

@@ -75,15 +75,23 @@ class Prefixes(RuleBasedStateMachine):
             assert self.real.cached_tokens == self.real.locked_tokens
             for cache in (self.real, self.twin):
                 cache.unlock(match)
-            return
+            return False
         own = [self.pool.kalloc() for _ in range(missing)]
         self.written.update(zip(own, prefixes[len(blocks) :], strict=True))
         self.running.append((tokens, namespace, match, blocks + own))
+        return True
+
+    @rule(tokens=TOKENS, namespace=NAMESPACES)
+    def serve(self, tokens, namespace):
+        if self.begin(tokens, namespace):
+            self.end(len(self.running) - 1)
 
     @precondition(lambda self: self.running)
     @rule(data=st.data())
     def finish(self, data):
-        which = data.draw(st.integers(0, len(self.running) - 1))
+        self.end(data.draw(st.integers(0, len(self.running) - 1)))
+
+    def end(self, which):
         tokens, namespace, match, blocks = self.running.pop(which)
         inserted = self.real.insert(tokens, blocks, namespace)
         assert inserted == self.twin.insert(tokens, blocks, namespace)
@@ -150,7 +158,7 @@ class Prefixes(RuleBasedStateMachine):
         assert self.pool.used_blocks == self.real.cached_tokens == 0
 
 
-Prefixes.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Prefixes.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestPrefixes = Prefixes.TestCase
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from nexemu.errors import KernelPanic
+from nexemu.evict.fifo import Fifo
 from nexemu.evict.lru import Lru
 from nexemu.kv.naive_prefix_cache import NaivePrefixCache
 from nexemu.kv.prefix_cache import Match, pretty
@@ -185,6 +186,26 @@ def test_a_shared_beginning_outlives_what_follows_it_however_old(make):
     insert(cache, [1, 2, 4], 20)
     assert sorted(cache.evict(2)) == [12, 22]
     assert cache.match([1, 2, 3]).length == 2
+
+
+def test_only_leaves_go_whatever_the_policy_would_like(make):
+    cache = make(evictor=Fifo())
+    insert(cache, [1, 2], 10)
+    insert(cache, [1, 2, 3], 20)
+    insert(cache, [4], 30)
+    assert [list(cache.evict(1)) for _ in range(3)] == [[22], [10, 11], [30]]
+
+
+def test_a_use_of_a_prefix_is_a_use_of_all_its_nodes(make):
+    cache = make()
+    insert(cache, [1], 10)
+    insert(cache, [1, 2], 20)
+    other = insert(cache, [9], 30).match
+    cache.match([1, 2])
+    cache.lock(other)
+    assert list(cache.evict(1)) == [21]
+    cache.unlock(other)
+    assert list(cache.evict(1)) == [30]
 
 
 def test_evicting_takes_whole_leaves(make):
