@@ -20,6 +20,7 @@ ROOT = Path(__file__).parent.parent
 SWITCHES = [(lazy, cow) for lazy in (False, True) for cow in (False, True)]
 SWITCH_IDS = [f"lazy={lazy:d},cow={cow:d}" for lazy, cow in SWITCHES]
 MIB = 1 << 20
+DATA = 0x1_0000
 
 
 # ---- memory without a CPU ---------------------------------------------------------------------
@@ -239,3 +240,11 @@ def elf_file(*segments, entry=0, **header):
         body, at = body + padded, at + len(padded)
     head = struct.pack("<16sHHIQQQIHHHHHH", *fields.values())
     return (head + table).ljust(PGSIZE, b"\0") + body
+
+
+def run_code(code, *, check=True, size=PGSIZE, **how):
+    """Run machine code as init, the only process: text at 0, ``size`` bytes of data at 0x10000."""
+    run = Machine(b"").build(**how)
+    run.kernel.boot([], elf_file(Segment(0, code, flags=5), Segment(DATA, memsz=size, flags=6)))
+    finish(run, check)
+    return run

@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from nexemu.errors import BadAddress, GuestError
 from nexemu.machine.hart import Trap
+from nexemu.mem.explain import why_bad
 from nexemu.mem.usercopy import copyin
 from nexemu.proc.proc import Proc
-from nexemu.riscv import PGMASK, U64, VA, Cause, pgrounddown
+from nexemu.riscv import PAGE_FAULT_OF, PGMASK, U64, VA, Access, Cause, pgrounddown
 
 REGISTERS: Final = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
@@ -67,15 +68,25 @@ def diagnose(proc: Proc, trap: Trap, read_register: Callable[[int], int]) -> Dia
         stval = _first_bad_byte(trap.stval, _effective_address(operands, read_register))
     elif cause == Cause.INSTRUCTION_PAGE_FAULT:
         stval = _first_bad_byte(trap.stval, trap.epc)
-    return Diagnosis(cause, trap.epc, stval, f"{mnemonic} {operands}".strip(), _why(trap))
+    why = _why(proc, trap, cause, stval)
+    return Diagnosis(cause, trap.epc, stval, f"{mnemonic} {operands}".strip(), why)
 
 
-def _why(trap: Trap) -> str:
+def _why(proc: Proc, trap: Trap, cause: int, stval: VA) -> str:
     if isinstance(trap.error, BadAddress):
-        return trap.error.why
+        return _why_bad(proc, trap.error, cause, stval)
     if trap.error is not None:
         return str(trap.error)
     return HINTS.get(trap.cause, "user mode cannot handle it")
+
+
+def _why_bad(proc: Proc, error: BadAddress, cause: int, stval: VA) -> str:
+    """What ``error`` says, but of the very byte: the page fault's handler knew only the page. A handler
+    with words of its own keeps them."""
+    access = next(access for access in Access if PAGE_FAULT_OF[access] == cause)
+    if error.why not in (why_bad(proc.space, error.va, each) for each in Access):
+        return error.why
+    return why_bad(proc.space, stval, access)
 
 
 def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
