@@ -92,6 +92,7 @@ int main(int argc, char **argv) {
     int pages = argc > 1 ? pages_argument(argv[1], 1, MAX_PAGES, "PAGES") : 64;
     int written = argc > 2 ? pages_argument(argv[2], 1, pages, "WRITE") : (pages + 3) / 4;
 
+    sleep(1); /* used_pages counts everybody's: let the rest of a pipeline come to rest first */
     printf("%s pages=%d written_by_child=%d\n", name, pages, written);
     struct costs bare = fork_and_write(NULL, 0, 0);
     char *memory = sbrk(pages * PGSIZE);

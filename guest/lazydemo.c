@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
     int reserve = argc > 1 ? pages_argument(argv[1], 1, MAX_PAGES, "RESERVE") : 256;
     int touch = argc > 2 ? pages_argument(argv[2], 1, reserve, "TOUCH") : (reserve + 3) / 4;
 
+    sleep(1); /* used_pages counts everybody's: let the rest of a pipeline come to rest first */
     printf("%s reserve_pages=%d touch_pages=%d\n", name, reserve, touch);
     look(&start);
     volatile char *memory = sbrk(reserve * PGSIZE);

@@ -10,7 +10,6 @@ xv6: main() in kernel/main.c and scheduler() in kernel/proc.c
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from nexemu.errors import GuestError, OperatorError
 from nexemu.events import Emit, Switch
@@ -23,45 +22,31 @@ from nexemu.mem.builtin import BUILTIN
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.phys import PhysicalMemory
 from nexemu.mem.vm import Handler, Paging
-from nexemu.param import QUANTUM, RAM_BYTES
+from nexemu.param import RAM_BYTES, TRAP_CYCLES
 from nexemu.personality import NEXOS, Personality
 from nexemu.policy import Scheduler
 from nexemu.proc.clock import Clock
 from nexemu.proc.exec import load
-from nexemu.proc.proc import Proc, State
+from nexemu.proc.proc import RUNNING, ZOMBIE, Proc
 from nexemu.proc.table import ProcTable
-from nexemu.riscv import Cause
+from nexemu.riscv import TIMER
 from nexemu.trap.audit import audit
+from nexemu.trap.keys import Keyboard, Keys
 from nexemu.trap.machine import Machine
 from nexemu.trap.pipeframes import PipeFrames
 from nexemu.trap.syscall import call_table, resume
 from nexemu.trap.usertrap import die_if_killed, usertrap
 
 
-class Keyboard(Protocol):
-    """Where typed bytes come from. ``on_demand``: the bytes wait as long as we like (a file, a pipe), so
-    they are asked for when a program wants them, and never otherwise."""
-
-    on_demand: bool
-
-    def poll(self) -> bytes | None:
-        """What was typed since the last call, None when no more will come; never waits."""
-
-    def wait(self) -> bytes | None:
-        """The next typed bytes, None when no more will come."""
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a machine is built. ``memory`` is in bytes, ``quantum`` in instructions. ``audit``: check all
-    books after every trap."""
+    """How a machine is built. ``memory`` is in bytes. ``audit``: check all books after every trap."""
 
     lazy: bool = True
     cow: bool = True
     memory: int = RAM_BYTES
     personality: Personality = NEXOS
     audit: bool = False
-    quantum: int = QUANTUM
     handler: Handler = BUILTIN
 
 
@@ -80,15 +65,14 @@ class Kernel:
     ) -> None:
         self.options = options
         self.scheduler = scheduler
-        self.keyboard = keyboard
         self.log = log
         self.emit = emit
         self.console = Console(output, self._on_key, echo=not keyboard.on_demand)
         self.machine = machine = self._build()
+        self.keys = Keys(machine, keyboard)
         self.frames, self.hart, self.clock = machine.frames, machine.hart, machine.clock
         self.fs, self.files, self.procs = machine.fs, machine.files, machine.procs
         self._running = 0  # the pid that had the hart last
-        self._input_ended = False
 
     def _build(self) -> Machine:
         """Make the parts, from RAM upward."""
@@ -151,8 +135,8 @@ class Kernel:
         """Run until init ends; its exit status. Returns -1 when every process waits for another for ever."""
         init = self.procs.init
         assert init is not None, "boot first"
-        while init.state is not State.ZOMBIE:
-            self._take_keys()
+        while init.state is not ZOMBIE:
+            self.keys.take()
             pid = self.scheduler.choose()
             proc = None if pid is None else self.procs.find(pid)
             if proc is not None:
@@ -163,85 +147,67 @@ class Kernel:
         return init.xstate
 
     def _run_slice(self, proc: Proc) -> None:
-        """Let ``proc`` run until it waits, ends, or has used its quantum while others are ready."""
+        """Let ``proc`` run until it waits or ends, its turn is over, or somebody more urgent is ready."""
         self._switch_to(proc)
-        end = self.clock.cycles + self.options.quantum
+        quantum = self.scheduler.quantum(proc.pid)
+        end = None if quantum is None else self.clock.cycles + quantum
         if proc.kernel is not None:
             resume(self.machine, proc)
-        while proc.state is State.RUNNING and not die_if_killed(self.machine, proc):
+        while not self._leaves_hart(proc):
             budget = self._budget(end)
             trap = self.hart.run(proc.space, proc.context, budget)
-            self._count_instructions(trap, budget)
+            self._charge(proc, trap, budget)
+            waiting = self.scheduler.waiting()
             usertrap(self.machine, proc, trap)
             self.procs.wake_due(self.clock.cycles)
             if self.options.audit:
                 self.audit()
-            if self.clock.cycles >= end and proc.state is State.RUNNING:
+            if proc.state is RUNNING and self._must_stop(proc, end, waiting):
                 self.procs.make_runnable(proc)
-            elif trap.cause == Cause.TIMER:
-                self._take_keys()
+            elif trap.cause == TIMER:
+                self.keys.take()
+
+    def _leaves_hart(self, proc: Proc) -> bool:
+        return proc.state is not RUNNING or die_if_killed(self.machine, proc)
+
+    def _must_stop(self, proc: Proc, end: int | None, waited: int) -> bool:
+        """Whether the turn of ``proc`` is over; ``waited`` were ready before its last trap."""
+        if end is not None and self.clock.cycles >= end:
+            return True
+        return self.scheduler.waiting() > waited and self.scheduler.preempts(proc.pid)
 
     def _switch_to(self, proc: Proc) -> None:
         if proc.pid != self._running and self.emit is not None:
             self.emit(Switch(self.clock.cycles, self._running, proc.pid))
         self._running = proc.pid
-        proc.state = State.RUNNING
+        proc.state = RUNNING
 
-    def _budget(self, end: int) -> int | None:
+    def _budget(self, end: int | None) -> int | None:
         """How many instructions may run before the kernel must look again; None when nobody else waits
         for the hart or for a moment, since counting instructions makes them five times slower."""
         wake = self.procs.next_wake()
         if wake is None and not self.scheduler.waiting():
             return None
-        until = end if wake is None else min(end, wake)
-        return max(1, until - self.clock.cycles)
+        moments = [moment for moment in (wake, end) if moment is not None]
+        return max(1, min(moments) - self.clock.cycles) if moments else None
 
-    def _count_instructions(self, trap: Trap, budget: int | None) -> None:
-        if trap.cause == Cause.TIMER and budget is not None:
-            self.clock.advance(budget)
+    def _charge(self, proc: Proc, trap: Trap, budget: int | None) -> None:
+        """Time has passed: an instruction a cycle where they were counted, and the way into the kernel."""
+        counted = budget if trap.cause == TIMER and budget is not None else 0
+        self.clock.advance(counted + TRAP_CYCLES)
+        self.scheduler.ran(proc.pid, counted + TRAP_CYCLES)
 
     def _idle(self) -> bool:
         """Nobody can run: jump to the next wake-up, or wait for the keyboard. False when neither can help."""
         wake = self.procs.next_wake()
-        if wake is not None:
-            self.clock.jump(wake)
-            self.procs.wake_due(wake)
-            return True
-        if self._input_ended or (self.keyboard.on_demand and not self._console_reader()):
-            return False
-        self._type(self.keyboard.wait())
+        if wake is None:
+            return self.keys.wait()
+        self.clock.jump(wake)
+        self.procs.wake_due(wake)
         return True
 
-    def _console_reader(self) -> bool:
-        return any(proc.chan is self.console and proc.state is State.SLEEPING for proc in self.procs)
-
-    def _take_keys(self) -> None:
-        if self.keyboard.on_demand:
-            while not self._input_ended and self._console_reader():
-                self._type(self.keyboard.wait())
-        elif not self._input_ended:
-            self._type(self.keyboard.poll())
-
-    def _type(self, keys: bytes | None) -> None:
-        if keys is None:
-            self._input_ended = True
-            self.console.hangup()
-            self.procs.wakeup(self.console)
-            return
-        for byte in keys:
-            if self.console.interrupt(byte):
-                self.procs.wakeup(self.console)
-
     def _on_key(self, key: Key) -> None:
-        if key is Key.LIST:
-            self.log(self.procs.listing())
-            return
-        foreground = self.procs.foreground()
-        for proc in foreground:
-            self.procs.kill(proc)
-        if not foreground:
-            self.console.empty_line()
-            self.procs.wakeup(self.console)
+        self.keys.act(key)
 
     def audit(self) -> None:
         """Panic unless the books balance; see :mod:`nexemu.trap.audit`."""

@@ -79,6 +79,11 @@ class Cause(IntEnum):
     TIMER = (1 << 63) | 5
 
 
+USER_ECALL: Final = Cause.USER_ECALL
+TIMER: Final = Cause.TIMER
+"""As READ and WRITE: asked for at every trap."""
+
+
 PAGE_FAULT_OF: Final = {
     Access.READ: Cause.LOAD_PAGE_FAULT,
     Access.WRITE: Cause.STORE_PAGE_FAULT,

@@ -18,9 +18,10 @@ from nexemu.model import cache
 from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
 from nexemu.observe.trace import TraceWriter
-from nexemu.param import MAXARG, RAM_BYTES, RAM_BYTES_WITH_MODEL
+from nexemu.param import MAXARG, QUANTUM, RAM_BYTES, RAM_BYTES_WITH_MODEL
 from nexemu.personality import NEXOS, PERSONALITIES, XV6, XV6_ONE_ARGUMENT_SBRK, Personality
-from nexemu.sched import POLICIES
+from nexemu.policy import Scheduler
+from nexemu.sched import POLICIES, Setup
 from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, interruptible, raw_input, write_stdout
 
 GUESTS: Final = Path(__file__).parent / "guests"
@@ -50,6 +51,8 @@ OneArgumentSbrk = Annotated[
 ]
 Mem = Annotated[str | None, typer.Option(help="RAM, e.g. 256M. 128M without it, 1536M with a model.")]
 Image = Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")]
+Sched = Annotated[str, typer.Option(help=f"Who runs next: {', '.join(POLICIES)}.")]
+Quantum = Annotated[int, typer.Option(min=1, help="A turn, in instructions, for the policies that have one.")]
 Audit = Annotated[bool, typer.Option("--audit", help="After every trap, check all counts. Slow.")]
 Stats = Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")]
 Trace = Annotated[Path | None, typer.Option(help="Write every event to this file, one JSON line each.")]
@@ -80,6 +83,8 @@ def run(
     one_argument_sbrk: OneArgumentSbrk = False,
     mem: Mem = None,
     image: Image = None,
+    sched: Sched = "round-robin",
+    quantum: Quantum = QUANTUM,
     audit: Audit = False,
     stats: Stats = False,
     trace: Trace = None,
@@ -96,7 +101,7 @@ def run(
         listeners: list[Emit] = [counters] if stats else []
         if trace is not None:
             listeners.append(stack.enter_context(TraceWriter(trace)))
-        status = run_machine(options, folders, argv, fan_out(listeners))
+        status = run_machine(options, _scheduler(sched, quantum), folders, argv, fan_out(listeners))
     if stats:
         import_module("nexemu.observe.report").print_to_stderr(counters)  # rich is slow to load
     raise typer.Exit(status & 0xFF)
@@ -165,12 +170,24 @@ def _memory(mem: str | None, folders: Sequence[Path]) -> int:
     return RAM_BYTES
 
 
-def run_machine(options: Options, folders: Sequence[Path], argv: Sequence[bytes], emit: Emit | None) -> int:
+def _scheduler(name: str, quantum: int) -> Scheduler:
+    if name not in POLICIES:
+        raise OperatorError(f"--sched {name}: there are {', '.join(POLICIES)}")
+    return POLICIES[name](Setup(quantum=quantum))
+
+
+def run_machine(
+    options: Options,
+    scheduler: Scheduler,
+    folders: Sequence[Path],
+    argv: Sequence[bytes],
+    emit: Emit | None,
+) -> int:
     """Boot a machine on this process's standard input and output and run it to its end; init's status.
     ``folders`` fill its file system, the package's own guests first."""
     on_terminal = sys.stdin.isatty()
     keyboard = TerminalKeyboard() if on_terminal else FileKeyboard()
-    kernel = Kernel(options, POLICIES["round-robin"](), keyboard, write_stdout, log, emit)
+    kernel = Kernel(options, scheduler, keyboard, write_stdout, log, emit)
     for folder in folders:
         kernel.load_files(folder)
     if argv:

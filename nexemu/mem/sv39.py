@@ -11,10 +11,12 @@ xv6: kernel/vm.c, walk() to freewalk(). Privileged Architecture, "Sv39".
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from itertools import compress
+from typing import Final, NamedTuple
 
 from nexemu.errors import panic
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.phys import ZERO_PAGE
 from nexemu.riscv import (
     ENTRIES,
     MAXVA,
@@ -38,7 +40,9 @@ from nexemu.riscv import (
 NON_LEAF = PTE_V | PTE_RWX | PTE_U | PTE_A | PTE_D | PTE_RESERVED
 """The bits that tell a pointer to the next level: of these, only V may be set."""
 
-EMPTY = memoryview(bytes(PGSIZE)).cast("Q")
+SLOTS: Final = range(ENTRIES)
+
+EMPTY: Final = memoryview(ZERO_PAGE).cast("Q")
 """A table without entries."""
 
 LEAF_SPAN = ENTRIES * PGSIZE
@@ -86,14 +90,14 @@ class PageTable:
         return leaf_table + (va >> 12 & 511)
 
     def _walk_levels(self, va: VA) -> int:
-        index = self._root_index + px(2, va)
-        for level in (1, 0):
-            pte = self.words[index]
-            if pte & NON_LEAF != PTE_V:
-                return -1
-            index = self._index_of(pte2pa(pte)) + px(level, va)
-        self._walk_cache[va >> 21] = index - px(0, va)
-        return index
+        pte = self.words[self._root_index + (va >> 30)]
+        if pte & NON_LEAF != PTE_V:
+            return -1
+        pte = self.words[(pte >> 10 << 9) - self._first_word + (va >> 21 & 511)]
+        if pte & NON_LEAF != PTE_V:
+            return -1
+        leaf_table = self._walk_cache[va >> 21] = (pte >> 10 << 9) - self._first_word
+        return leaf_table + (va >> 12 & 511)
 
     def pte(self, va: VA) -> PTE:
         """The leaf PTE for ``va``, 0 where there is none. Any 64-bit ``va`` is allowed."""
@@ -150,7 +154,7 @@ class PageTable:
             first = max(0, (start - table.va) // PGSIZE)
             beyond = min(ENTRIES, (end - table.va) // PGSIZE)
             where = slice(table.at + first, table.at + beyond)
-            removed = [pte for pte in self.words[where].tolist() if pte & PTE_V]
+            removed = [pte for pte in filter(None, self.words[where].tolist()) if pte & PTE_V]
             self.words[where] = EMPTY[first:beyond]
             count += len(removed)
             if release is not None:
@@ -169,13 +173,19 @@ class PageTable:
 
     def _tables(self, index: int) -> list[tuple[int, int]]:
         """The entries of the table at ``index`` that point to another one: their slot, and its index."""
-        table = enumerate(self.words[index : index + ENTRIES].tolist())
+        table = self.entries(index)
         return [(slot, self._index_of(pte2pa(pte))) for slot, pte in table if pte & NON_LEAF == PTE_V]
+
+    def entries(self, index: int) -> list[tuple[int, PTE]]:
+        """What stands in the table at ``index``: each entry that is not 0, with its slot. A table is mostly
+        zeros, and those are skipped at the speed of C."""
+        table = self.words[index : index + ENTRIES].tolist()
+        return [(slot, table[slot]) for slot in compress(SLOTS, table)]
 
     def leaves(self, start: VA = 0, end: VA = MAXVA) -> Iterator[Leaf]:
         """The valid leaves from ``start`` up to ``end``, in order."""
         for table in self.leaf_tables(start, end):
-            for slot, pte in enumerate(self.words[table.at : table.at + ENTRIES].tolist()):
+            for slot, pte in self.entries(table.at):
                 if pte & PTE_V and start <= table.va + slot * PGSIZE < end:
                     yield Leaf(table.va + slot * PGSIZE, table.at + slot, pte)
 
@@ -188,8 +198,11 @@ class PageTable:
 
     def free(self) -> None:
         """Give the table's own frames back. No leaf may be left."""
-        for leaf in self.leaves():
-            panic(f"freewalk: {leaf.va:#x} is still mapped")
+        ram = self.frames.ram
+        for table in self.leaf_tables():
+            if ram.read(self._frame_at(table.at), PGSIZE) != ZERO_PAGE:
+                slot, _ = self.entries(table.at)[0]
+                panic(f"freewalk: {table.va + slot * PGSIZE:#x} is still mapped")
         for frame in list(self.table_frames()):
             self.frames.kfree(frame)
 

@@ -4,6 +4,7 @@ xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
 """
 
 from array import array
+from itertools import compress
 
 from nexemu.mem.area import Area
 from nexemu.mem.sv39 import LeafTable
@@ -56,7 +57,8 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
     child_index = child.table.walk(table.va)
     entries = words[table.at : table.at + count].tolist()
     shared = 0
-    for slot, pte in enumerate(entries):
+    for slot in compress(range(count), entries):
+        pte = entries[slot]
         if pte & PTE_V:
             shared += 1
             refs[(pte >> 10) - first_frame] += 1

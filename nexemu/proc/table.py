@@ -20,7 +20,7 @@ from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.vm import AddressSpace, Copied, Paging
 from nexemu.param import Limits
 from nexemu.policy import Scheduler
-from nexemu.proc.proc import Proc, State
+from nexemu.proc.proc import RUNNABLE, SLEEPING, ZOMBIE, Proc
 from nexemu.riscv import PA
 
 A0 = 10
@@ -113,7 +113,7 @@ class ProcTable:
 
     def make_runnable(self, proc: Proc) -> None:
         """``proc`` can run: queue it."""
-        proc.state = State.RUNNABLE
+        proc.state = RUNNABLE
         proc.chan = None
         self._wake_at.pop(proc.pid, None)
         self.scheduler.ready(proc.pid)
@@ -121,7 +121,7 @@ class ProcTable:
     def wakeup(self, chan: object) -> None:
         """Everybody who sleeps on ``chan`` can run again."""
         for proc in self._procs.values():
-            if proc.chan is chan and proc.state is State.SLEEPING:
+            if proc.chan is chan and proc.state is SLEEPING:
                 self.make_runnable(proc)
 
     def wake_at(self, proc: Proc, cycles: int) -> None:
@@ -140,7 +140,7 @@ class ProcTable:
     def kill(self, proc: Proc) -> None:
         """Mark ``proc``: it dies at its next way out of the kernel, and does not sleep until then."""
         proc.killed = True
-        if proc.state is State.SLEEPING:
+        if proc.state is SLEEPING:
             self.make_runnable(proc)
 
     def exit(self, proc: Proc, status: int) -> None:
@@ -154,7 +154,8 @@ class ProcTable:
         for child in self._children(proc):
             child.parent = self.init
             self.wakeup(self.init)
-        proc.state = State.ZOMBIE
+        proc.state = ZOMBIE
+        self.scheduler.forget(proc.pid)
         proc.xstate = status
         proc.kernel = None
         if self.emit is not None:
@@ -176,7 +177,7 @@ class ProcTable:
         children = self._children(parent)
         if not children:
             raise BadCall("wait: no children")
-        return next((child for child in children if child.state is State.ZOMBIE), None)
+        return next((child for child in children if child.state is ZOMBIE), None)
 
     def reap(self, zombie: Proc) -> None:
         """The last trace of ``zombie`` goes: its memory, its pid."""

@@ -9,7 +9,7 @@ from itertools import chain
 
 from nexemu.fs.file import File
 from nexemu.fs.mapped import MappedFile
-from nexemu.proc.proc import State
+from nexemu.proc.proc import ZOMBIE
 from nexemu.riscv import PA, pte2pa
 from nexemu.trap.machine import Machine
 
@@ -18,7 +18,7 @@ def audit(machine: Machine) -> None:
     """Panic unless frames, open files and inodes are each held exactly as often as their count says."""
     machine.frames.audit(frame_holders(machine))
     machine.files.audit(file_holders(machine))
-    alive = [proc for proc in machine.procs if proc.state is not State.ZOMBIE]
+    alive = [proc for proc in machine.procs if proc.state is not ZOMBIE]
     machine.fs.audit([*(proc.cwd for proc in alive), *machine.files.inodes()])
 
 

@@ -7,6 +7,7 @@ when its channel was woken.
 xv6: kernel/syscall.c
 """
 
+import operator
 from collections.abc import Iterable, Mapping
 from types import GeneratorType
 from typing import Final
@@ -14,7 +15,7 @@ from typing import Final
 from nexemu import abi
 from nexemu.errors import GuestError
 from nexemu.events import Syscall
-from nexemu.proc.proc import Proc, State
+from nexemu.proc.proc import ZOMBIE, Proc
 from nexemu.proc.table import A0
 from nexemu.trap import sysexec, sysfile, sysmem, sysname, sysproc
 from nexemu.trap.handler import Call, Handler
@@ -59,7 +60,7 @@ def syscall(machine: Machine, proc: Proc) -> None:
         proc.call = (f"unknown {number}", ())
         _finish(machine, proc, -1)
         return
-    arguments = tuple(read(register) for read, register in zip(call.readers, registers, strict=False))
+    arguments = tuple(map(operator.call, call.readers, registers))
     proc.call = (call.name, arguments)
     try:
         answer = call.handler(machine, proc, *arguments)
@@ -68,7 +69,7 @@ def syscall(machine: Machine, proc: Proc) -> None:
     if isinstance(answer, GeneratorType):
         proc.kernel = answer
         resume(machine, proc)
-    elif proc.state is not State.ZOMBIE:
+    elif proc.state is not ZOMBIE:
         assert isinstance(answer, int)
         _finish(machine, proc, answer)
 

@@ -12,10 +12,9 @@ from nexemu.errors import GuestError
 from nexemu.events import BadAccess
 from nexemu.machine.hart import Trap
 from nexemu.mem.usercopy import copyin
-from nexemu.param import TRAP_CYCLES
 from nexemu.proc.proc import Proc
 from nexemu.proc.table import KILLED
-from nexemu.riscv import Cause
+from nexemu.riscv import TIMER, USER_ECALL, Cause
 from nexemu.trap.diagnose import diagnose
 from nexemu.trap.machine import Machine
 from nexemu.trap.syscall import syscall
@@ -28,10 +27,9 @@ RD_MASK: Final = 31 << RD_SHIFT
 
 def usertrap(machine: Machine, proc: Proc, trap: Trap) -> None:
     """Serve ``trap``. Afterwards ``proc`` runs on, waits, is marked as killed, or is a zombie."""
-    machine.clock.advance(TRAP_CYCLES)
-    if trap.cause == Cause.USER_ECALL:
+    if trap.cause == USER_ECALL:
         syscall(machine, proc)
-    elif trap.cause != Cause.TIMER and not _rdtime(machine, proc, trap):
+    elif trap.cause != TIMER and not _rdtime(machine, proc, trap):
         _kill(machine, proc, trap)
 
 
