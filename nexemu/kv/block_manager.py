@@ -15,7 +15,7 @@ from itertools import chain
 from nexemu.errors import OutOfMemory, panic
 from nexemu.kv.block_table import BlockTable, Copy, Place, nth_block
 from nexemu.kv.pool import BlockPool
-from nexemu.kv.prefix_index import Content, PrefixIndex
+from nexemu.kv.prefix_index import START, Content, PrefixIndex
 
 
 class BlockManager:
@@ -91,9 +91,9 @@ class BlockManager:
         if self._blocks_taken(len(tokens), hits) > self.pool.free_blocks:
             raise OutOfMemory(f"allocate: no blocks for {len(tokens)} tokens")
         # Hits first: taking a fresh block must not reuse one that is about to be shared.
-        blocks = [self._share(content.block) for content in hits]
+        blocks = [self._share(self.index.block(content)) for content in hits]
         blocks += [self._take() for _ in range(self.blocks_for(len(tokens)) - len(hits))]
-        table = BlockTable(self.block_tokens, list(tokens), blocks, hits[-1] if hits else None)
+        table = BlockTable(self.block_tokens, list(tokens), blocks, hits[-1] if hits else START)
         self._tables[sequence] = table
         self._remember(table, len(hits))
         return len(hits) * self.block_tokens
@@ -146,7 +146,7 @@ class BlockManager:
         for copy in moved:
             self.index.forget(copy.target)
         self._tables[sequence] = self._swapped.pop(sequence)
-        table.content = None
+        table.content = START
         self._remember(table, 0)
         return moved
 
@@ -163,8 +163,8 @@ class BlockManager:
                 panic(f"audit: sequence {sequence} has {len(table.blocks)} blocks")
         for sequence, table in self._tables.items():
             for number, block in enumerate(table.blocks):
-                content = self.index.content_of(block)
-                if content is not None and content.tokens != table.tokens_of(number):
+                known = self.index.tokens_in(block)
+                if known is not None and list(known) != table.tokens_of(number):
                     panic(f"audit: block {block} of sequence {sequence} holds something else")
 
     # ---- how --------------------------------------------------------------------------------------
@@ -182,19 +182,19 @@ class BlockManager:
         """The contents of the full blocks at the start of ``tokens`` that some block holds. The last
         token is left out."""
         hits: list[Content] = []
-        content = None
-        if self.prefix_caching:
-            for number in range((len(tokens) - 1) // self.block_tokens):
-                content = self.index.find(content, nth_block(tokens, number, self.block_tokens))
-                if content is None:
-                    break
-                hits.append(content)
+        content = START
+        for number in range((len(tokens) - 1) // self.block_tokens if self.prefix_caching else 0):
+            found = self.index.find(content, nth_block(tokens, number, self.block_tokens))
+            if found is None:
+                break
+            hits.append(found)
+            content = found
         return hits
 
     def _blocks_taken(self, tokens: int, hits: Sequence[Content]) -> int:
         """How many free blocks a prompt takes: fresh ones, and hits that nobody holds."""
         refs = self.pool.refs
-        revived = sum(refs[content.block] == 0 for content in hits)
+        revived = sum(refs[self.index.block(content)] == 0 for content in hits)
         return self.blocks_for(tokens) - len(hits) + revived
 
     def _take(self) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nexemu.errors import OutOfMemory, panic
 from nexemu.kv.pool import BlockPool
-from nexemu.kv.prefix_index import Content, Tokens
+from nexemu.kv.prefix_index import START, Content
 
 
 class Place(NamedTuple):
@@ -28,9 +28,9 @@ class Copy(NamedTuple):
     target: int
 
 
-def nth_block(tokens: Sequence[int], number: int, block_tokens: int) -> Tokens:
+def nth_block(tokens: Sequence[int], number: int, block_tokens: int) -> Sequence[int]:
     """The tokens of logical block ``number``."""
-    return tuple(tokens[number * block_tokens : (number + 1) * block_tokens])
+    return tokens[number * block_tokens : (number + 1) * block_tokens]
 
 
 class BlockTable:
@@ -39,7 +39,7 @@ class BlockTable:
     __slots__ = ("block_tokens", "blocks", "content", "tokens")
 
     def __init__(
-        self, block_tokens: int, tokens: list[int], blocks: list[int], content: Content | None = None
+        self, block_tokens: int, tokens: list[int], blocks: list[int], content: Content = START
     ) -> None:
         self.block_tokens = block_tokens
         self.tokens = tokens
@@ -52,7 +52,7 @@ class BlockTable:
             panic(f"translate: there is no token {position}")
         return Place(self.blocks[position // self.block_tokens], position % self.block_tokens)
 
-    def tokens_of(self, number: int) -> Tokens:
+    def tokens_of(self, number: int) -> Sequence[int]:
         """The tokens in logical block ``number``."""
         return nth_block(self.tokens, number, self.block_tokens)
 

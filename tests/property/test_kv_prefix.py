@@ -65,6 +65,9 @@ class Prefixes(RuleBasedStateMachine):
 
     @rule(tokens=TOKENS, namespace=NAMESPACES)
     def begin(self, tokens, namespace):
+        self.start(tokens, namespace)
+
+    def start(self, tokens, namespace):
         match, blocks = self.match(tokens, namespace)
         for cache in (self.real, self.twin):
             cache.lock(match)
@@ -83,7 +86,7 @@ class Prefixes(RuleBasedStateMachine):
 
     @rule(tokens=TOKENS, namespace=NAMESPACES)
     def serve(self, tokens, namespace):
-        if self.begin(tokens, namespace):
+        if self.start(tokens, namespace):
             self.end(len(self.running) - 1)
 
     @precondition(lambda self: self.running)

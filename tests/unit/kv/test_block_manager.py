@@ -370,9 +370,10 @@ def test_a_sequence_is_not_freed_twice(make):
         lambda manager: manager._tables[A1].tokens.insert(0, 9),
         lambda manager: manager.pool.kalloc(),
         lambda manager: manager.host.kalloc(),
-        lambda manager: manager.index.forget(0),
-        lambda manager: manager.index.content_of(1).blocks.append(2),
-        lambda manager: manager.index.content_of(1).blocks.clear(),
+        lambda manager: manager.index.forget(manager.table(A1)[0]),
+        lambda manager: manager.index._names.update({3: (2, 0, 0, 0)}),
+        lambda manager: manager.index._blocks.update({1: (1,)}),
+        lambda manager: manager.index._blocks.popitem(),
     ],
 )
 def test_the_audit_sees_damage(damage):
