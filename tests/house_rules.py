@@ -16,7 +16,7 @@ FLOOR_OF = {
     "trap": 3,
     "kernel": 4,
     **dict.fromkeys(["observe", "grade", "lab", "model"], 5),
-    **dict.fromkeys(["cli", "run_command", "abi_command", "terminal", "__main__"], 6),
+    **dict.fromkeys(["cli", "run_command", "abi_command", "bench", "terminal", "__main__"], 6),
 }
 """The floor of each room: the first part of a module's name below the package, "" being the package."""
 
