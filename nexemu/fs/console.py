@@ -37,9 +37,9 @@ class Key(IntEnum):
 
 class Console:
     """``output`` receives what goes to the screen; ``on_key`` the kernel's keys. Without ``echo``
-    typed bytes do not appear on the screen: for input that nobody types."""
+    typed bytes do not appear on the screen: for input that nobody types. ``ended``: no more will come."""
 
-    __slots__ = ("_echo", "_ended", "_lines", "_on_key", "_output", "_typed")
+    __slots__ = ("ended", "_echo", "_lines", "_on_key", "_output", "_typed")
 
     def __init__(
         self, output: Callable[[bytes], None], on_key: Callable[[Key], None], echo: bool = True
@@ -49,7 +49,7 @@ class Console:
         self._echo = echo
         self._typed = bytearray()  # the line being edited
         self._lines = bytearray()  # finished, in the order of typing, ^D included
-        self._ended = False
+        self.ended = False
 
     @property
     def pending(self) -> int:
@@ -79,7 +79,7 @@ class Console:
 
     def hangup(self) -> None:
         """No more input will come. An unfinished line counts as finished."""
-        self._ended = True
+        self.ended = True
         self._finish_line()
 
     def _type(self, byte: int) -> bool:
@@ -113,7 +113,7 @@ class Console:
                 return self._take(length)
             if byte == END_OF_FILE:
                 return self._take(length)[:-1]
-        if len(window) == count or self._ended:
+        if len(window) == count or self.ended:
             return self._take(len(window))
         return None
 

@@ -4,9 +4,25 @@ from typing import Final
 
 from nexemu.mem.vm import AddressSpace
 from nexemu.memlayout import TRAMPOLINE, TRAPFRAME
-from nexemu.riscv import MAXVA, PTE_COW, PTE_R, PTE_U, PTE_V, PTE_W, PTE_X, VA, Access, pgrounddown, pgroundup
+from nexemu.riscv import (
+    FETCH,
+    MAXVA,
+    PTE_COW,
+    PTE_R,
+    PTE_U,
+    PTE_V,
+    PTE_W,
+    PTE_X,
+    VA,
+    Access,
+    pgrounddown,
+    pgroundup,
+)
 
-VERB: Final = {Access.READ: "load from", Access.WRITE: "store to", Access.FETCH: "fetch from"}
+NEAR: Final = 1 << 21
+"""Bytes above the break that a program may have meant to have."""
+
+VERB: Final = {Access.READ: "load from", Access.WRITE: "store to", FETCH: "fetch from"}
 
 
 def why_bad(space: AddressSpace, va: VA, access: Access) -> str:
@@ -42,9 +58,9 @@ def _mapped_region(pte: int) -> str:
 
 def _unmapped_region(space: AddressSpace, va: VA, access: Access) -> str:
     if va < pgroundup(space.size):
-        if access is Access.FETCH:
+        if access is FETCH:
             return "a heap page that was never touched; heap pages are not executable"
         return f"a page below the break ({space.size:#x}) that is not mapped, with lazy allocation off"
-    if va - pgrounddown(space.size) < 1 << 21:
-        return f"{va - space.size:#x} bytes above the break ({space.size:#x}); grow it with sbrk first"
+    if access is not FETCH and va - pgrounddown(space.size) < NEAR:
+        return f"an address above the break ({space.size:#x}); grow it with sbrk first"
     return f"an address that nothing maps: the break is {space.size:#x}"

@@ -67,7 +67,7 @@ class Handler:
     fork_copy: Callable[["AddressSpace", "AddressSpace"], Copied]
     """``fork_copy(parent, child)`` fills the fresh child. OutOfMemory: the caller frees the child."""
     release: Callable[["AddressSpace"], None]
-    """Let go of every page below the trapframe; the process is gone."""
+    """Let go of every page below the trapframe that is still there; the process is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ ZOMBIE: Final = State.ZOMBIE
 class Proc:
     """``chan``: what a sleeper waits on. ``leader``: init itself started it, so it is a shell or stands in
     for one. ``job``: which of the shell's lines started it, for Ctrl-C. ``call``: name and arguments of
-    the system call under way."""
+    the system call under way.
+    ``saw_end``: its last read met the end of what is typed at the console."""
 
     pid: int
     name: str
@@ -56,6 +57,7 @@ class Proc:
     call: tuple[str, tuple[int, ...]] = ("", ())
     killed: bool = False
     xstate: int = 0
+    saw_end: bool = False
     leader: bool = False
     job: int = 0
 

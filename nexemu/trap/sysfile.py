@@ -48,6 +48,7 @@ def _read_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> K
         stop_if_killed(proc)
         data = file.read(n)
     machine.procs.wakeup(file.channel)  # a writer may have been waiting for room
+    proc.saw_end = isinstance(file, DeviceFile) and not data and n > 0 and machine.console.ended
     try:
         copyout(proc.space, buf, data)
     except BadAddress as bad:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from nexemu import abi
-from nexemu.errors import BadCall
+from nexemu.errors import BadCall, OutOfMemory
 from nexemu.mem.usercopy import copyout
 from nexemu.param import CYCLES_PER_TICK
 from nexemu.proc.proc import KernelStack, Proc
@@ -37,9 +37,19 @@ def sys_wait(machine: Machine, proc: Proc, status: VA) -> KernelStack:
         yield proc
         zombie = machine.procs.zombie_child(proc)
     if status:  # if this fails, the zombie can still be waited for
-        copyout(proc.space, status, struct.pack("<i", zombie.xstate))
+        _store_status(proc, status, zombie)
     machine.procs.reap(zombie)
     return zombie.pid
+
+
+def _store_status(proc: Proc, status: VA, zombie: Proc) -> None:
+    """The store may need a frame, and the zombie may hold the last ones: then its pages go first."""
+    data = struct.pack("<i", zombie.xstate)
+    try:
+        copyout(proc.space, status, data)
+    except OutOfMemory:
+        zombie.space.paging.handler.release(zombie.space)
+        copyout(proc.space, status, data)
 
 
 def sys_kill(machine: Machine, proc: Proc, pid: int) -> int:
