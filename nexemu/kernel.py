@@ -141,7 +141,7 @@ class Kernel:
             proc = None if pid is None else self.procs.find(pid)
             if proc is not None:
                 self._run_slice(proc)
-                if proc.state is ZOMBIE and proc.saw_end and proc.parent is init:
+                if proc.state is ZOMBIE and proc.saw_end and proc.leader:
                     return proc.xstate  # a shell left at the end of the input; its like would do so for ever
             elif not self._idle():
                 self.log("every process waits for another one; the machine halts")

@@ -39,6 +39,8 @@ SHORT_FILES = {
         + [f"evict/{name}.py" for name in ("fifo", "lru", "second_chance")],
         "a policy is as long as its idea",
     ),
+    "mem/builtin.py": "five functions by their names, and the one that fits nowhere else",
+    "proc/counters.py": "one pattern, and why it is looked for",
     "model/progress.py": "two ways to say that something takes time",
     "model/ready.py": "an entry point, apart because it must not import the command line",
     "proc/clock.py": "one number that everything else agrees on",
