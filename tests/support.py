@@ -151,7 +151,7 @@ class Machine:
     init: bytes
     folders: list[Path] = field(default_factory=list)
 
-    def build(self, *, typed=b"", keyboard=None, memory=16 * MIB, emit=None, **options):
+    def build(self, *, typed=b"", keyboard=None, memory=16 * MIB, emit=None, folders=(), **options):
         """A machine that is not booted yet."""
         events, screen, log = Recorder(), bytearray(), []
 
@@ -168,7 +168,7 @@ class Machine:
             log.append,
             listen,
         )
-        for folder in self.folders:
+        for folder in (*self.folders, *folders):
             kernel.load_files(folder)
         return Run(kernel, screen, log, events)
 
@@ -180,11 +180,11 @@ class Machine:
         finish(run, check)
         return run
 
-    def shell(self, text, **how):
+    def shell(self, text, check=True, **how):
         """Let a shell run ``text``, as ``sh -c`` does."""
         run = self.build(**how)
         run.kernel.boot([b"init", b"-c", text.encode()], self.init)
-        finish(run, True)
+        finish(run, check)
         return run
 
 

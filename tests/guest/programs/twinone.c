@@ -1,0 +1,2 @@
+#define TWIN 0x111
+#include "twin.h"

@@ -1,0 +1,2 @@
+#define TWIN 0x222
+#include "twin.h"
