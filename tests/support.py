@@ -13,6 +13,7 @@ from nexemu.mem.vm import AddressSpace, Paging
 from nexemu.memlayout import KERNEL_PAGES
 from nexemu.observe.recorder import Recorder
 from nexemu.personality import NEXOS
+from nexemu.proc.proc import State
 from nexemu.riscv import PGSIZE, pte2pa
 from nexemu.sched import POLICIES
 
@@ -183,7 +184,9 @@ class Machine:
     def shell(self, text, check=True, **how):
         """Let a shell run ``text``, as ``sh -c`` does."""
         run = self.build(**how)
-        run.kernel.boot([b"init", b"-c", text.encode()], self.init)
+        line = text.encode()
+        pieces = [line[at : at + 127] for at in range(0, len(line), 127)] or [b""]
+        run.kernel.boot([b"init", b"-c", *pieces], self.init)
         finish(run, check)
         return run
 
@@ -195,6 +198,12 @@ def finish(run, check=True):
     kernel.audit()
     run.status = kernel.run()
     kernel.audit()
+    for proc in kernel.procs:  # where the shell left at the end of its input, nobody waits for it any more
+        if proc.state is State.ZOMBIE and proc.leader:
+            kernel.procs.reap(proc)
+    init = kernel.procs.init
+    if init.state is not State.ZOMBIE:
+        kernel.procs.exit(init, 0)
     if check:
         assert [proc.name for proc in kernel.procs] == ["init"], "processes are left"
         assert kernel.frames.free_frames == free, "frames are left"
