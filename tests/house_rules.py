@@ -12,11 +12,13 @@ FLOOR_OF = {
     **dict.fromkeys(["", "riscv", "memlayout", "param", "abi", "errors", "events", "policy"], 0),
     **dict.fromkeys(["personality", "dice"], 0),
     **dict.fromkeys(["mem", "machine", "fs", "sched", "evict", "kv"], 1),
-    "proc": 2,
+    **dict.fromkeys(["proc", "serve"], 2),
     "trap": 3,
     "kernel": 4,
     **dict.fromkeys(["observe", "grade", "lab", "model"], 5),
-    **dict.fromkeys(["cli", "run_command", "abi_command", "bench", "terminal", "__main__"], 6),
+    **dict.fromkeys(
+        ["cli", "run_command", "run_setup", "session", "abi_command", "bench", "terminal", "__main__"], 6
+    ),
 }
 """The floor of each room: the first part of a module's name below the package, "" being the package."""
 

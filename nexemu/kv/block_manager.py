@@ -69,9 +69,15 @@ class BlockManager:
         needed = self._blocks_taken(len(tokens), self._hits(tokens))
         return needed + self.watermark <= self.pool.free_blocks
 
-    def can_swap_in(self, sequence: int) -> bool:
-        """Whether :meth:`swap_in` would succeed and leave the watermark."""
-        return len(self._swapped[sequence].blocks) + self.watermark <= self.pool.free_blocks
+    def can_swap_in(self, sequence: int, growth: int = 0) -> bool:
+        """Whether :meth:`swap_in`, and appending ``growth`` tokens, would succeed and leave the watermark."""
+        needed = self.blocks_for(len(self._swapped[sequence].tokens) + growth)
+        return needed + self.watermark <= self.pool.free_blocks
+
+    @property
+    def cached_blocks(self) -> int:
+        """How many free blocks hold what a prompt may ask for again."""
+        return sum(self.pool.refs[block] == 0 for block in self.index.known_blocks())
 
     @property
     def empty_slots(self) -> int:

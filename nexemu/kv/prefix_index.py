@@ -9,7 +9,7 @@ Owns the names and their numbers. Invariant: a content is known while at least o
 and so are all contents before it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from nexemu.errors import panic
@@ -68,6 +68,10 @@ class PrefixIndex:
             self._blocks[content] = others
         else:
             del self._blocks[content], self._contents[name]
+
+    def known_blocks(self) -> Iterable[int]:
+        """All blocks of which it is known what they hold."""
+        return self._names.keys()
 
     def tokens_in(self, block: int) -> Sequence[int] | None:
         """The tokens that ``block`` holds, None when they are not known."""
