@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from nexemu.bench.boot import HOME
+from nexemu.bench.child import HOME
 from nexemu.bench.probe import NotHere
 
 QEMU: Final = "qemu-riscv64"

@@ -1,10 +1,11 @@
 """What probes are set up on: a kernel that nobody types at with one process, or a bare machine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import thread_time
-from typing import Final
+from typing import Final, NamedTuple
 
+from nexemu import GUESTS
 from nexemu.bench.probe import NotHere
 from nexemu.errors import OperatorError
 from nexemu.kernel import Kernel, Options
@@ -14,7 +15,6 @@ from nexemu.mem.phys import PhysicalMemory
 from nexemu.personality import NEXOS
 from nexemu.proc.proc import Proc
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_X, Cause, pte2pa
-from nexemu.run_command import GUESTS
 from nexemu.sched import POLICIES
 
 HEAP: Final = PGSIZE
@@ -29,26 +29,33 @@ def guest_folder() -> Path:
     return folder
 
 
+class Shown(NamedTuple):
+    """What was shown at once, and when, in seconds of some clock."""
+
+    at: float
+    data: bytes
+
+
+def first_with(word: bytes, shown: Sequence[Shown]) -> int:
+    """The index of what holds ``word``. Raises OperatorError."""
+    for index, piece in enumerate(shown):
+        if word in piece.data:
+            return index
+    raise OperatorError(f"the guest ended before it wrote {word.decode()!r}")
+
+
 class Stopwatch:
-    """A console at which nobody types, and which notes when each of ``words`` was first shown."""
+    """A console at which nobody types. It keeps what is shown, by this thread's processor time."""
 
     on_demand = True
 
-    def __init__(self, *words: bytes) -> None:
-        self._words = words
-        self._shown: dict[bytes, float] = {}
+    def __init__(self) -> None:
+        self.shown: list[Shown] = []
 
     def write(self, data: bytes) -> None:
-        """``data`` is shown."""
-        for word in self._words:
-            if word in data and word not in self._shown:
-                self._shown[word] = thread_time()
-
-    def when(self, word: bytes) -> float:
-        """When ``word`` was shown, in this thread's processor time. Raises OperatorError."""
-        if word not in self._shown:
-            raise OperatorError(f"the guest ended before it wrote {word.decode()!r}")
-        return self._shown[word]
+        """``data`` is shown, unless it is nothing: the kernel asks so whether it may write."""
+        if data:
+            self.shown.append(Shown(thread_time(), bytes(data)))
 
     def poll(self) -> bytes:
         return b""

@@ -1,29 +1,31 @@
 """Probes of smolprobe: the whole program, and one token of its decode.
 
-A token is the time between two lines that smolprobe writes, before its decode and after it, divided
-by the tokens decoded; a prompt of one token makes every step one that ends in logits.
+A token is the time from the text of one to the text of the next, the middle one of many: the first
+few, during which the TLB grows to the size of the model, are slower.
 """
 
 import os
-import subprocess
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Final
 
-from nexemu.bench.boot import HOME, NEXEMU, process_seconds
+from nexemu.bench.child import HOME, NEXEMU, process_seconds, watch
 from nexemu.bench.compiled import QEMU, packed_loop, smolprobe_for_linux
 from nexemu.bench.packed import PackedLoop
 from nexemu.bench.probe import Floor, NotHere, Probe, Sample, Setting
-from nexemu.bench.rig import Stopwatch, guest_folder, quiet_kernel
-from nexemu.errors import OperatorError
+from nexemu.bench.rig import Shown, Stopwatch, first_with, guest_folder, quiet_kernel
 from nexemu.kernel import Options
 from nexemu.model import cache
 from nexemu.model.assets import AssetFolder
 from nexemu.model.reference import Reference
 from nexemu.param import RAM_BYTES_WITH_MODEL
 
-TOKENS: Final = 16
+PROMPT: Final = "504,3575,282,4649,314"  # The capital of France is
+TOKENS: Final = 24
+QUICK_TOKENS: Final = 3
 ROOM: Final = 8 << 20
 """Bytes of RAM for the loop beside its weights, which take one each."""
 BEFORE, AFTER = b"running decode", b"SUMMARY"
@@ -40,17 +42,17 @@ def smolprobe(setting: Setting) -> Probe:
 
 def token(setting: Setting) -> Probe:
     """One token, in processor time, against as many multiply-adds in a loop that does nothing else."""
-    image, guests, tokens = _image(), guest_folder(), _tokens(setting)
-    init = (guests / "init").read_bytes()
+    image, guests = _image(), guest_folder()
+    init, argv = (guests / "init").read_bytes(), [b"init", b"--", *map(str.encode, _command(setting))]
 
     def sample() -> float:
-        console = Stopwatch(BEFORE, AFTER)
+        console = Stopwatch()
         kernel = quiet_kernel(Options(memory=RAM_BYTES_WITH_MODEL), console)
         for folder in (guests, image):
             kernel.load_files(folder)
-        kernel.boot([b"init", b"--", *map(str.encode, _command(tokens))], init)
+        kernel.boot(argv, init)
         kernel.run()
-        return (console.when(AFTER) - console.when(BEFORE)) / tokens
+        return token_seconds(console.shown)
 
     floors, remarks = [], []
     try:
@@ -64,9 +66,9 @@ def token(setting: Setting) -> Probe:
 
 def token_process(setting: Setting) -> Probe:
     """One token by the clock on the wall, against other ways to have it."""
-    image, tokens = _image(), _tokens(setting)
+    image = _image()
     guest_folder()
-    command = [*NEXEMU, "run", "--", *_command(tokens)]
+    command = [*NEXEMU, "run", "--", *_command(setting)]
     floors = [Floor("NumPy, float32", _numpy(image))]
     remarks = []
     try:
@@ -74,37 +76,26 @@ def token_process(setting: Setting) -> Probe:
     except NotHere as missing:
         remarks.append(f"token-process: a floor was not measured: {missing}")
     else:
-        in_qemu = [QEMU, "smolprobe-linux", *_command(tokens)[1:]]
-        floors.append(Floor(f"{QEMU}, the same C", lambda: decode_seconds(in_qemu, folder) / tokens))
+        in_qemu = [QEMU, "smolprobe-linux", *_command(setting)[1:]]
+        floors.append(Floor(f"{QEMU}, the same C", lambda: token_seconds(watch(in_qemu, folder))))
     return Probe(
         "smolprobe, a token, by clock",
-        lambda: decode_seconds(command, HOME) / tokens,
+        lambda: token_seconds(watch(command, HOME)),
         tuple(floors),
         warm_up=not setting.quick,
         remarks=tuple(remarks),
     )
 
 
-def decode_seconds(command: Sequence[str], folder: Path) -> float:
-    """Run smolprobe in ``folder``; how long its decode takes, by when its lines come."""
-    came: dict[bytes, float] = {}
-    with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            came |= {word: perf_counter() for word in (BEFORE, AFTER) if word in line}
-    if len(came) < 2:
-        raise OperatorError(f"{' '.join(command)} ended with status {process.returncode} and no summary")
-    return came[AFTER] - came[BEFORE]
+def token_seconds(shown: Sequence[Shown]) -> float:
+    """From one token's text to the next, the median. Raises OperatorError when there was no decode."""
+    decode = shown[first_with(BEFORE, shown) : first_with(AFTER, shown) + 1]
+    return median(later.at - earlier.at for earlier, later in pairwise(decode))
 
 
-def _tokens(setting: Setting) -> int:
-    return 1 if setting.quick else TOKENS
-
-
-def _command(tokens: int) -> list[str]:
-    return ["smolprobe", "--prompt-tokens", "1", "--gen-len", str(tokens)]
+def _command(setting: Setting) -> list[str]:
+    tokens = QUICK_TOKENS if setting.quick else TOKENS
+    return ["smolprobe", "--prompt-tokens", PROMPT, "--gen-len", str(tokens), "--show-text"]
 
 
 def _image() -> Path:
@@ -116,6 +107,7 @@ def _image() -> Path:
 
 
 def _numpy(image: Path) -> Sample:
+    """The reference, which has the same number of positions behind it each time."""
     reference = Reference(AssetFolder(image))
 
     def sample() -> float:

@@ -5,13 +5,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from nexemu.bench import smolprobe
-from nexemu.bench.boot import process_seconds
+from nexemu.bench.child import HOME, process_seconds, watch
 from nexemu.bench.command import PROBES
 from nexemu.bench.measure import QUICK, measure
 from nexemu.bench.paging import Faults
 from nexemu.bench.probe import NotHere, Setting
-from nexemu.bench.rig import Rig, Stopwatch
+from nexemu.bench.rig import Rig, Shown, Stopwatch, first_with
+from nexemu.bench.smolprobe import token_seconds
 from nexemu.errors import OperatorError
 from nexemu.kernel import Options
 
@@ -110,34 +110,47 @@ def python(*lines):
     return [sys.executable, "-c", "\n".join(lines)]
 
 
-def test_a_stopwatch_notes_the_first_time_that_a_word_is_shown():
-    console = Stopwatch(b"one", b"two")
-    console.write(b"number one\n")
-    first = console.when(b"one")
-    console.write(b"one and two\n")
-    assert console.when(b"one") == first < console.when(b"two")
-
-
-def test_a_stopwatch_says_what_was_never_shown():
-    with pytest.raises(OperatorError, match="before it wrote 'two'"):
-        Stopwatch(b"two").when(b"two")
-
-
 def test_a_process_is_timed_with_its_input():
     assert process_seconds(python("assert input() == 'exit'"), b"exit\n") > 0
 
 
-def test_a_process_that_fails_is_the_operators_business():
-    with pytest.raises(OperatorError, match=r"failed: no such thing$"):
-        process_seconds(python("import sys", "sys.exit('no such thing')"))
+@pytest.mark.parametrize("run", [process_seconds, lambda command: watch(command, HOME)])
+def test_a_process_that_fails_is_the_operators_business(run):
+    with pytest.raises(OperatorError, match=r"ended with status 1: no such thing$"):
+        run(python("import sys", "sys.exit('no such thing')"))
 
 
-def test_a_decode_is_timed_from_its_first_line_to_its_last(tmp_path):
-    first, last = "print('[p] running decode...', flush=True)", "print('[p] SUMMARY', flush=True)"
-    assert smolprobe.decode_seconds(python(first, last), tmp_path) > 0
-    assert smolprobe.decode_seconds(python(last, first), tmp_path) < 0
+def test_what_a_process_writes_is_watched_in_order(tmp_path):
+    (tmp_path / "in").write_text("two")
+    shown = watch(python("print('one', flush=True)", "print(open('in').read())"), tmp_path)
+    assert b"".join(piece.data for piece in shown) == b"one\ntwo\n"
+    assert [piece.at for piece in shown] == sorted(piece.at for piece in shown)
 
 
-def test_a_decode_without_a_summary_is_the_operators_business(tmp_path):
-    with pytest.raises(OperatorError, match="status 3 and no summary"):
-        smolprobe.decode_seconds(python("import sys", "print('running decode')", "sys.exit(3)"), tmp_path)
+def test_a_stopwatch_keeps_what_a_guest_wrote():
+    console = Stopwatch()
+    console.write(memoryview(b"one"))
+    console.write(b"")
+    console.write(b"two")
+    assert [piece.data for piece in console.shown] == [b"one", b"two"]
+    assert 0 < console.shown[0].at <= console.shown[1].at
+
+
+def test_a_word_is_looked_for_in_what_was_shown():
+    shown = [Shown(1.0, b"a"), Shown(2.0, b"bcd"), Shown(3.0, b"c")]
+    assert first_with(b"c", shown) == 1
+    with pytest.raises(OperatorError, match="before it wrote 'z'"):
+        first_with(b"z", shown)
+
+
+def test_a_token_is_the_median_gap_of_the_decode():
+    times = {
+        b"[p] loading": 0,
+        b"[p] running decode...": 10,
+        b" Par": 17,
+        b"is": 19,
+        b".": 22,
+        b"\n": 24,
+        b"[p] SUMMARY": 25,
+    }
+    assert token_seconds([Shown(at, data) for data, at in times.items()]) == 2
