@@ -11,7 +11,7 @@ from nexemu.serve.paged_memory import PagedMemory
 from nexemu.serve.radix_memory import RadixMemory
 from nexemu.serve.request import Request
 
-COSTS = Costs(step=1000, prefill=10, decode=100, context=1, token_bytes=1)
+COSTS = Costs(step=1000, prefill=10, attention=0, decode=100, context=1, token_bytes=1)
 """Round numbers, in ns; a byte a token, so that a transfer over PCIe of less than 25 tokens takes no time."""
 
 MEMORIES = {

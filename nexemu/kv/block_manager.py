@@ -45,6 +45,7 @@ class BlockManager:
         self._on_copy = on_copy
         self._tables: dict[int, BlockTable] = {}
         self._swapped: dict[int, BlockTable] = {}
+        self._balloon: list[int] = []
 
     # ---- asking -----------------------------------------------------------------------------------
 
@@ -156,12 +157,29 @@ class BlockManager:
         self._remember(table, 0)
         return moved
 
+    # ---- the balloon ------------------------------------------------------------------------------
+
+    def inflate(self, count: int) -> int:
+        """Let the balloon take ``count`` free blocks, or all there are, for somebody else to use their
+        memory; the result is how many it took."""
+        taken = [self._take() for _ in range(min(count, self.pool.free_blocks))]
+        self._balloon += taken
+        return len(taken)
+
+    def deflate(self, count: int) -> int:
+        """Let the balloon give back ``count`` blocks, or all it has; the result is how many it gave."""
+        given = min(count, len(self._balloon))
+        for _ in range(given):
+            self.pool.kfree(self._balloon.pop())
+        return given
+
     # ---- checking ---------------------------------------------------------------------------------
 
     def audit(self) -> None:
         """Panic unless every block is free or held, as often as tables name it, on both sides, and
         what is said of a block's content is so."""
-        self.pool.audit(chain.from_iterable(table.blocks for table in self._tables.values()))
+        tables = chain.from_iterable(table.blocks for table in self._tables.values())
+        self.pool.audit([*self._balloon, *tables])
         self.host.audit(chain.from_iterable(table.blocks for table in self._swapped.values()))
         self.index.audit()
         for sequence, table in [*self._tables.items(), *self._swapped.items()]:

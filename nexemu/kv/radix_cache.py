@@ -10,6 +10,7 @@ PATRICIA (Morrison, 1968); Zheng et al., "SGLang" (2024), section 3
 
 from array import array
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from nexemu.errors import panic
 from nexemu.kv.prefix_cache import Insertion, Ints, Match, NodeView, page_aligned
@@ -130,6 +131,10 @@ class RadixCache:
                     yield NodeView(namespace, depth - 1, tuple(node.tokens), node.locks)
                 children = sorted(node.children.values(), key=lambda child: child.tokens, reverse=True)
                 below += [(depth + 1, child) for child in children]
+
+    def held_blocks(self) -> Iterator[int]:
+        """Every block that the tree owns, once."""
+        return chain.from_iterable(node.blocks for node in self._nodes.values())
 
     def audit(self) -> None:
         if sum(len(node.tokens) for node in self._nodes.values()) != self.cached_tokens:

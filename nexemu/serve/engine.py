@@ -105,20 +105,21 @@ class Engine:
         """One step of the model, or a jump to the next arrival when nobody is there. False when there was
         neither: somebody waits, and has no room though nobody runs."""
         self._receive()
-        transfer, preempted = self._grow()
-        decoding = list(self._running)
-        context = sum(self._length(number) for number in decoding)
-        prefilled = 0
+        time, preempted = self._grow()
+        time += self._costs.of_decode(len(self._running), sum(map(self._length, self._running)))
         if not preempted:
-            loaded, prefilled = self._admit()
-            transfer += loaded
+            time += self._admit()
         if not self._running:
             return self._jump()
-        self.now += transfer + self._costs.of_step(prefilled, len(decoding), context)
+        self.now += self._costs.step + time
         self._emit()
         self.outcome.steps += 1
         self._sample()
         return True
+
+    def wait_until(self, moment: int) -> None:
+        """Nothing happens here until ``moment``."""
+        self.now = max(self.now, moment)
 
     # ---- the parts of a step ----------------------------------------------------------------------
 
@@ -132,9 +133,9 @@ class Engine:
             self._arrived += 1
 
     def _grow(self) -> tuple[int, int]:
-        """A slot for the last token of everybody who runs. The result is the time that preemptions took,
-        and how many there were."""
-        transfer = preempted = position = 0
+        """A slot for the last token of everybody who runs. The result is the time that preemptions take,
+        and how many there are."""
+        time = preempted = position = 0
         while position < len(self._running):
             number = self._running[position]
             output = self.outcome.records[number].request.output
@@ -142,9 +143,9 @@ class Engine:
                 self.memory.append(number, output[self._generated[number] - 1])
                 position += 1
             except OutOfMemory:
-                transfer += self._preempt(self._running.pop())
+                time += self._preempt(self._running.pop())
                 preempted += 1
-        return transfer, preempted
+        return time, preempted
 
     def _preempt(self, number: int) -> int:
         record = self.outcome.records[number]
@@ -152,10 +153,10 @@ class Engine:
         self._preempted.appendleft(number)
         return self.memory.preempt(number)
 
-    def _admit(self) -> tuple[int, int]:
-        """Let in whoever fits, in the order of the scheduler. The result is the time that copying takes,
-        and how many tokens are to be computed."""
-        transfer = prefilled = 0
+    def _admit(self) -> int:
+        """Let in whoever fits, in the order of the scheduler. The result is the time that their prompts
+        take, copied or computed."""
+        time = prefilled = 0
         while len(self._running) < self._batch.requests and prefilled < self._batch.tokens:
             number = self._next()
             if number is None:
@@ -166,9 +167,9 @@ class Engine:
             if admission is None:
                 break
             self._start(number, admission.cached)
-            transfer += admission.transfer
+            time += admission.transfer + self._costs.of_prefill(admission.cached, length)
             prefilled += length - admission.cached
-        return transfer, prefilled
+        return time
 
     def _next(self) -> int | None:
         """The request to admit next; it stays that until it is admitted, or the scheduler has somebody

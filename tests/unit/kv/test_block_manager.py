@@ -383,3 +383,26 @@ def test_the_audit_sees_damage(damage):
     damage(manager)
     with pytest.raises(KernelPanic, match="audit"):
         manager.audit()
+
+
+# ---- the balloon ----------------------------------------------------------------------------------
+
+
+def test_a_balloon_takes_free_blocks_and_gives_them_back(make):
+    manager = make(4, 4)
+    manager.allocate(A1, range(8))
+    manager.free(A1)
+    assert manager.inflate(3) == 3
+    assert manager.inflate(3) == 1
+    assert not manager.can_allocate([1])
+    manager.audit()
+    assert manager.deflate(1) == 1
+    assert manager.allocate(A2, range(4)) == 0
+    assert manager.deflate(9) == 3
+
+
+def test_a_balloon_leaves_what_is_held(make):
+    manager = make(4, 4)
+    manager.allocate(A1, range(8))
+    assert manager.inflate(9) == 2
+    assert list(manager.table(A1)) == [0, 1]

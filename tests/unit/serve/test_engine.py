@@ -3,6 +3,7 @@ from serve_support import COSTS, MEMORIES, request
 
 from nexemu.errors import KernelPanic
 from nexemu.sched.sjf import Sjf
+from nexemu.serve.costs import Costs
 from nexemu.serve.engine import Batch
 from nexemu.serve.memory import Usage
 from nexemu.serve.schedulers import LongestPrefix
@@ -220,6 +221,8 @@ def test_a_memory_that_promised_too_much_is_found_out(engine):
         engine([request(4, 1)], Promising()).run()
 
 
-def test_the_default_costs_are_of_the_stated_order():
-    assert COSTS.of_step(3, 2, 50) == 1000 + 30 + 200 + 50
+def test_costs_by_hand():
+    assert COSTS.of_decode(2, 50) == 200 + 50
+    assert COSTS.of_prefill(0, 3) == 30
+    assert Costs(prefill=10, attention=1).of_prefill(2, 5) == 30 + 2 + 3 + 4
     assert COSTS.of_transfer(50, 25_000_000_000) == 2
