@@ -60,7 +60,8 @@ def bench(json_file: JsonFile = Path("bench.json"), quick: Quick = False, only: 
     host = this_host()
     results, remarks = _measure_all(names, quick)
     console = Console()
-    console.print(table(results))
+    if results:
+        console.print(table(results))
     for line in (MEANING, host.line(), *remarks):
         console.print(line, markup=False, highlight=False)
     text = json.dumps(as_json(host, results, remarks, quick), indent=1)
