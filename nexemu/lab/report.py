@@ -1,0 +1,91 @@
+"""What an experiment has to say: tables, values beside the lecture's, figures, and what to see in them.
+
+An experiment computes; it neither prints nor draws. Whoever shows a report decides how.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Cell: TypeAlias = str | int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under ``columns``; the first column names the row."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One value, and what the lecture has in its place: as it stands there, or what it says of it.
+    ``why`` they differ, empty where they do not. ``measured``: on this computer, now."""
+
+    what: str
+    lecture: Cell
+    ours: Cell
+    why: str = ""
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A line for each of ``lines``, through its y values over ``x``."""
+
+    title: str
+    x_label: str
+    y_label: str
+    x: Sequence[float]
+    lines: Mapping[str, Sequence[float]]
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """``see``: one or two sentences on what the numbers show."""
+
+    see: str
+    tables: Sequence[Table] = ()
+    checks: Sequence[Check] = ()
+    figures: Sequence[Figure] = ()
+
+
+def text(cell: Cell) -> str:
+    """A cell for people: whole numbers in full, others to about three digits.
+
+    >>> text(13192), text(4.6249), text(45.84), text(1234.5), text(0.025), text("about 1/19")
+    ('13,192', '4.62', '45.8', '1,234', '0.025', 'about 1/19')
+    """
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int) or abs(cell) >= 100:
+        return f"{cell:,.0f}"
+    if abs(cell) >= 10:
+        return f"{cell:.1f}"
+    return f"{cell:.2f}" if abs(cell) >= 1 else f"{cell:.3g}"
+
+
+def like(ours: Cell, lecture: Cell) -> str:
+    """Our value for people, as exact as the lecture's.
+
+    >>> like(12.25, 12.25), like(35.21, 31.3), like(11.0, 11), like(13.94, 17), like(168, "")
+    ('12.25', '35.2', '11', '13.9', '168')
+    """
+    if isinstance(ours, float) and isinstance(lecture, float):
+        return f"{ours:,.{len(str(lecture).partition('.')[2])}f}"
+    if isinstance(ours, float) and isinstance(lecture, int) and ours.is_integer():
+        return f"{ours:,.0f}"
+    return text(ours)
+
+
+def said(lecture: Cell) -> str:
+    """The lecture's value for people, as it stands there.
+
+    >>> said(12.25), said(13192), said("close to 1")
+    ('12.25', '13,192', 'close to 1')
+    """
+    return lecture if isinstance(lecture, str) else f"{lecture:,}"
