@@ -20,6 +20,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "model": "nexemu.model.command",
     "bench": "nexemu.bench.command",
     "abi": "nexemu.abi_command",
+    "lab": "nexemu.lab.command",
 }
 """Where the typer app of each command is, in the order of ``--help``."""
 
