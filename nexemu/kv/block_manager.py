@@ -65,6 +65,10 @@ class BlockManager:
         """How many blocks ``tokens`` tokens fill or begin."""
         return -(-tokens // self.block_tokens)
 
+    def cached_prefix(self, tokens: Sequence[int]) -> int:
+        """How many of these tokens a prompt of them would find."""
+        return len(self._hits(tokens)) * self.block_tokens
+
     def can_allocate(self, tokens: Sequence[int]) -> bool:
         """Whether :meth:`allocate` would succeed and leave the watermark."""
         needed = self._blocks_taken(len(tokens), self._hits(tokens))
@@ -98,7 +102,7 @@ class BlockManager:
         if self._blocks_taken(len(tokens), hits) > self.pool.free_blocks:
             raise OutOfMemory(f"allocate: no blocks for {len(tokens)} tokens")
         # Hits first: taking a fresh block must not reuse one that is about to be shared.
-        blocks = [self._share(self.index.block(content)) for content in hits]
+        blocks = [self.pool.hold(self.index.block(content)) for content in hits]
         blocks += [self._take() for _ in range(self.blocks_for(len(tokens)) - len(hits))]
         table = BlockTable(self.block_tokens, list(tokens), blocks, hits[-1] if hits else START)
         self._tables[sequence] = table
@@ -224,13 +228,6 @@ class BlockManager:
     def _take(self) -> int:
         block = self.pool.kalloc()
         self.index.forget(block)
-        return block
-
-    def _share(self, block: int) -> int:
-        if self.pool.refcount(block):
-            self.pool.incref(block)
-        else:
-            self.pool.revive(block)
         return block
 
     def _unshare(self, block: int) -> int:

@@ -51,6 +51,14 @@ class BlockPool:
         del self._free[block]
         self.refs[block] = 1
 
+    def hold(self, block: int) -> int:
+        """One more holder of ``block``, whether it is held or free; the block itself."""
+        if self.refcount(block):
+            self.incref(block)
+        else:
+            self.revive(block)
+        return block
+
     def incref(self, block: int) -> None:
         """One more holder of ``block``, which must be held already."""
         if not 0 <= block < self.total or self.refs[block] < 1:

@@ -50,6 +50,9 @@ class ContiguousMemory:
             return f"it reserves {needed} slots, and there are {self._allocator.total}"
         return ""
 
+    def cached(self, request: Request) -> int:
+        return 0
+
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         try:
             self._runs[number] = self._allocator.allocate(self._reserve(request, self._longest))

@@ -38,6 +38,9 @@ class Memory(Protocol):
     def refusal(self, request: Request) -> str:
         """Why ``request`` could not run even alone; empty when it could."""
 
+    def cached(self, request: Request) -> int:
+        """How many of the prompt's tokens would need no computing if it were admitted now."""
+
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         """Hold the prompt and the first ``generated`` output tokens of ``request``, which were generated
         before it was preempted. All of them will be computed in the step that begins now, but for the

@@ -26,6 +26,9 @@ class PagedMemory:
             return f"it needs {needed} blocks with the watermark, and there are {manager.pool.total}"
         return ""
 
+    def cached(self, request: Request) -> int:
+        return self.manager.cached_prefix(request.prompt)
+
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         tokens = known_tokens(request, generated)
         manager = self.manager

@@ -1,8 +1,9 @@
 """A radix tree over blocks: RadixAttention's memory.
 
-Every full page of every request goes into the tree as soon as it is computed, and stays there until
-its block is needed. A running request locks its path. It owns the blocks that are not in the tree:
-those of its last, partly filled page and of pages since the last insertion.
+A request's full pages go into the tree when it is admitted and again when it leaves, and stay there
+until their blocks are needed. While it runs it locks its path, and owns the blocks of what it has
+generated since. Of two requests that run side by side, the block manager's index lets one find what
+the other generates; a tree does not, until that one has ended.
 """
 
 from itertools import chain
@@ -43,6 +44,9 @@ class RadixMemory:
         if needed > self.pool.total:
             return f"it needs {needed} blocks with the watermark, and there are {self.pool.total}"
         return ""
+
+    def cached(self, request: Request) -> int:
+        return self.cache.match(request.prompt[:-1], request.namespace).length
 
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         tokens = known_tokens(request, generated)

@@ -5,7 +5,7 @@ simulator and not to a server; policies that need sizes are an upper bound here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from nexemu.policy import Scheduler
 from nexemu.sched import POLICIES, Setup
@@ -14,8 +14,6 @@ from nexemu.serve.request import Request
 QUANTUM: Final = 256  # tokens
 PATIENCE: Final = 8192  # tokens that everybody else was served, for one class of urgency
 
-Cached: TypeAlias = Callable[[Request], int]
-
 
 class LongestPrefix(Scheduler):
     """The request that has most of its prompt in the cache goes first, so that what is cached is used
@@ -23,7 +21,7 @@ class LongestPrefix(Scheduler):
 
     __slots__ = ("_cached", "_queue", "_requests")
 
-    def __init__(self, requests: Sequence[Request], cached: Cached) -> None:
+    def __init__(self, requests: Sequence[Request], cached: Callable[[Request], int]) -> None:
         self._requests = requests
         self._cached = cached
         self._queue: dict[int, None] = {}
@@ -52,7 +50,7 @@ SCHEDULERS: Final[Mapping[str, str]] = {
 """The schedulers by name, with what each is about."""
 
 
-def scheduler_for(name: str, requests: Sequence[Request], cached: Cached) -> Scheduler:
+def scheduler_for(name: str, requests: Sequence[Request], cached: Callable[[Request], int]) -> Scheduler:
     """The scheduler called ``name`` for these requests; ``cached`` says how much of a prompt is at hand."""
     if name == "longest-prefix":
         return LongestPrefix(requests, cached)

@@ -28,6 +28,9 @@ class TieredMemory:
     def refusal(self, request: Request) -> str:
         return self._device.refusal(request)
 
+    def cached(self, request: Request) -> int:
+        return self._device.cached(request)
+
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         tokens = known_tokens(request, generated)
         admission = self._device.admit(number, request, generated)

@@ -59,9 +59,9 @@ def test_the_same_trace_gives_the_same_run(memory, requests):
 
 @given(requests=REQUESTS)
 @settings(max_examples=60, deadline=None)
-def test_block_tables_and_the_tree_hit_the_same_while_nothing_is_evicted(requests):
+def test_block_tables_and_the_tree_hit_the_same_where_nothing_is_evicted_or_runs_side_by_side(requests):
     hits = []
     for memory in ("prefix", "radix"):
-        engine = Engine(requests, MEMORIES[memory](4000, 4), POLICIES["fcfs"](), COSTS)
+        engine = Engine(requests, MEMORIES[memory](4000, 4), POLICIES["fcfs"](), COSTS, Batch(requests=1))
         hits.append([record.cached for record in engine.run().records])
     assert hits[0] == hits[1]

@@ -60,6 +60,12 @@ def test_a_free_block_can_be_revived_out_of_turn():
     pool.audit([0, 1, 2])
 
 
+def test_a_block_can_be_held_whether_it_is_free_or_not():
+    pool = BlockPool(2)
+    assert [pool.hold(1), pool.hold(1)] == [1, 1]
+    assert (pool.refcount(1), pool.kalloc()) == (2, 0)
+
+
 @pytest.mark.parametrize("block", [-1, 0, 2])
 def test_only_a_free_block_is_revived(block):
     pool = BlockPool(2)
