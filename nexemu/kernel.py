@@ -20,11 +20,13 @@ from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart, Trap
 from nexemu.mem.builtin import BUILTIN
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.pager import Pager
 from nexemu.mem.phys import PhysicalMemory
-from nexemu.mem.vm import Handler, Paging
+from nexemu.mem.swap import SwapArea
+from nexemu.mem.vm import AddressSpace, Handler, Paging
 from nexemu.param import RAM_BYTES, TRAP_CYCLES
 from nexemu.personality import NEXOS, Personality
-from nexemu.policy import Scheduler
+from nexemu.policy import Evictor, Scheduler
 from nexemu.proc.clock import Clock
 from nexemu.proc.exec import load
 from nexemu.proc.proc import RUNNING, ZOMBIE, Proc
@@ -40,7 +42,8 @@ from nexemu.trap.usertrap import die_if_killed, usertrap
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a machine is built. ``memory`` is in bytes. ``audit``: check all books after every trap."""
+    """How a machine is built. ``memory`` and ``swap``, the size of the swap area, are in bytes; ``evictor``
+    chooses what goes there. ``audit``: check all books after every trap."""
 
     lazy: bool = True
     cow: bool = True
@@ -48,6 +51,8 @@ class Options:
     personality: Personality = NEXOS
     audit: bool = False
     handler: Handler = BUILTIN
+    swap: int = 0
+    evictor: Evictor | None = None
 
 
 class Kernel:
@@ -84,6 +89,7 @@ class Kernel:
             limits.ninode, limits.disk_bytes, limits.file_bytes, limits.disk_inodes, limits.block_bytes
         )
         files = FileTable(fs, {CONSOLE: self.console}, limits.nfile, personality.console_has_no_inode)
+        frames.pager = pager = self._build_pager(frames, hart)
         paging = Paging(options.handler, options.lazy or personality.always_lazy, options.cow, self.emit)
         return Machine(
             frames=frames,
@@ -93,12 +99,23 @@ class Kernel:
             console=self.console,
             procs=ProcTable(frames, paging, hart, self.scheduler, fs, files, limits, self.emit),
             pipe_frames=PipeFrames(frames),
+            pager=pager,
             clock=Clock(),
             personality=personality,
             calls=call_table(personality.calls),
             log=self.log,
             emit=self.emit,
         )
+
+    def _build_pager(self, frames: FrameAllocator, hart: Hart) -> Pager | None:
+        """Who makes room when frames run out, if anybody does."""
+        swap, evictor = self.options.swap, self.options.evictor
+        if not swap or evictor is None:
+            return None
+        return Pager(frames, SwapArea(swap), evictor, self._spaces, hart.shootdown)
+
+    def _spaces(self) -> list[AddressSpace]:
+        return [proc.space for proc in self.procs]
 
     def load_files(self, folder: Path) -> None:
         """Copy the tree below the host's ``folder`` into the file system; what is there already is replaced.

@@ -29,6 +29,7 @@ PTE_G: Final = 1 << 5
 PTE_A: Final = 1 << 6  # accessed
 PTE_D: Final = 1 << 7  # dirty
 PTE_COW: Final = 1 << 8  # first RSW bit: the hardware ignores it, fork uses it
+PTE_SWAP: Final = 1 << 9  # second RSW bit, with V clear: the page is in the swap area
 PTE_RWX: Final = PTE_R | PTE_W | PTE_X
 PTE_FLAGS: Final = 0x3FF
 RESERVED_SHIFT: Final = 54

@@ -50,10 +50,8 @@ SHORT_FILES = {
     "model/progress.py": "two ways to say that something takes time",
     "model/ready.py": "an entry point, apart because it must not import the command line",
     "proc/clock.py": "one number that everything else agrees on",
-    "trap/audit.py": "lists of holders; the arithmetic is the allocators' own",
     "trap/descriptors.py": "two look-ups that every file call begins with",
     "trap/handler.py": "the type of a system call, which its families share",
-    "trap/machine.py": "a record of the parts that the calls work on",
     "trap/pipeframes.py": "the one thing in which a pipe meets physical memory",
     "__main__.py": "`python -m nexemu`",
 }

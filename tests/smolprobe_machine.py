@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nexemu.kernel import Kernel, Options
 from nexemu.model.geometry import Geometry
-from nexemu.run_command import GUESTS as ALL_GUESTS
+from nexemu.run_setup import GUESTS as ALL_GUESTS
 from nexemu.sched import POLICIES
 
 GUESTS = ALL_GUESTS / "nexos"

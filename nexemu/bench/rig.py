@@ -5,7 +5,7 @@ from pathlib import Path
 from time import thread_time
 from typing import Final, NamedTuple
 
-from nexemu import GUESTS
+from nexemu.run_setup import GUESTS
 from nexemu.bench.probe import NotHere
 from nexemu.errors import OperatorError
 from nexemu.kernel import Kernel, Options

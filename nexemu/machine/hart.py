@@ -115,6 +115,10 @@ class Hart:
         self._stop_requested = True
         self._engine.stop()
 
+    def shootdown(self) -> None:
+        """Forget all translations, now: rights were taken away, perhaps in the middle of an instruction."""
+        self._flush_tlb()
+
     def run(self, space: Space, context: Context, budget: int | None) -> Trap:
         """Run ``context`` in ``space`` until it traps, or until ``budget`` instructions are done (TIMER).
         ``context.pc`` is where it resumes: behind an ecall, at any other trap's instruction."""

@@ -23,6 +23,7 @@ from nexemu.riscv import (
     PTE_D,
     PTE_FLAGS,
     PTE_R,
+    PTE_SWAP,
     PTE_U,
     PTE_V,
     PTE_W,
@@ -55,14 +56,16 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     """Make the page at ``va`` usable for ``access`` and return its PTE.
 
     In this order: a store to a copy-on-write page gets a private frame; any other valid PTE
-    means that the access is forbidden; below the break a page of zeros appears; in an mmap area
-    its page does. Raises BadAddress for everything else, OutOfMemory when no frame is left;
-    no mapping has changed then.
+    means that the access is forbidden; a page that was swapped out comes back; below the break a
+    page of zeros appears; in an mmap area its page does. Raises BadAddress for everything else,
+    OutOfMemory when no frame is left; no mapping has changed then.
     """
     index = space.table.lookup(va) if va < MAXVA else -1
     before = space.table.words[index] if index >= 0 else 0
     if before & COW_PAGE == COW_PAGE and access is WRITE:
         frame = space.frames.unshare(pte2pa(before))
+        if space.frames.pager is not None:
+            space.frames.pager.changed(frame)
         after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
         if before & PTE_X:
             space.code_changed()
@@ -70,6 +73,8 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
             space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
     elif before & PTE_V or va >= MAXVA:
         raise BadAddress(va, why_bad(space, va, access))
+    elif before and space.frames.pager is not None:
+        after = _swap_in(space, va, access, index)
     elif space.paging.lazy and va & ~PGMASK < space.size and access is not FETCH:
         if index < 0:
             index = space.table.walk(va)
@@ -79,9 +84,23 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
         if area is None or by_kernel or not area.allows(access):
             raise BadAddress(va, why_bad(space, va, access))
         after = _map_from_area(space, va, access, area)
+    if space.frames.pager is not None and not before & PTE_SWAP:
+        space.frames.pager.mapped(space, va)
     if space.paging.emit is not None:
         _report(space, va, access, by_kernel, before, after)
     return after
+
+
+def _swap_in(space: AddressSpace, va: VA, access: Access, index: int) -> PTE:
+    """The page comes back with the rights that it had, which the access must respect like any other."""
+    assert space.frames.pager is not None
+    pte = space.frames.pager.bring_in(space, va, index)
+    if pte & access != access:
+        return vmfault(space, va, access)
+    if access is WRITE:
+        pte |= PTE_D
+    space.table.words[index] = pte
+    return pte
 
 
 def _map_from_area(space: AddressSpace, va: VA, access: Access, area: Area) -> PTE:
@@ -98,7 +117,9 @@ def _map_from_area(space: AddressSpace, va: VA, access: Access, area: Area) -> P
 
 def _report(space: AddressSpace, va: VA, access: Access, by_kernel: bool, before: PTE, after: PTE) -> None:
     assert space.paging.emit is not None
-    if before & PTE_V:
+    if before & PTE_SWAP and not before & PTE_V:
+        kind = "swap"
+    elif before & PTE_V:
         kind = "cow-reuse" if pte2pa(before) == pte2pa(after) else "cow-copy"
     else:
         kind = "lazy" if va & ~PGMASK < space.size else "mmap"

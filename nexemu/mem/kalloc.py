@@ -12,14 +12,44 @@ xv6: kernel/kalloc.c, with the reference counts of the COW lab
 from array import array
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any, Final, Protocol
 
 from nexemu.errors import OutOfMemory, panic
 from nexemu.mem.phys import ZERO_PAGE, PhysicalMemory
 from nexemu.memlayout import KERNEL_PAGES
-from nexemu.riscv import PA, PGMASK, PGSHIFT, PGSIZE
+from nexemu.riscv import PA, PGMASK, PGSHIFT, PGSIZE, PTE, VA
 
 ALLOC_JUNK = bytes([5]) * PGSIZE
 FREE_JUNK = bytes([1]) * PGSIZE
+
+
+NOBODY: Final = -1
+"""As an incoming page: one that the pager does not know."""
+
+
+class Reclaimer(Protocol):
+    """Whoever can free frames when none is left: the pager."""
+
+    def reclaim(self, incoming: int, keep: PA | None) -> None:
+        """Free a frame, but not ``keep``, for the page ``incoming``. Raises OutOfMemory."""
+
+    def changed(self, frame: PA) -> None:
+        """``frame`` was freed, or will be written by its one owner."""
+
+    def hold(self, swapped: PTE) -> None:
+        """One more page table has this swapped-out PTE."""
+
+    def drop(self, swapped: PTE) -> None:
+        """One page table fewer has it."""
+
+    def lose(self) -> None:
+        """Page tables are about to be freed: what is known of pages may be wrong from here on."""
+
+    def mapped(self, space: Any, va: VA) -> None:
+        """A page fault gave ``space`` a new page at ``va``."""
+
+    def bring_in(self, space: Any, va: VA, index: int) -> PTE:
+        """Give a swapped-out page a frame again; its new PTE. Raises OutOfMemory."""
 
 
 class FrameAllocator:
@@ -30,12 +60,13 @@ class FrameAllocator:
     ``code_epoch``: grows whenever a frame is filled with new instructions.
     """
 
-    __slots__ = ("code_epoch", "fail_at", "ram", "refs", "total", "_first", "_free", "_frontier")
+    __slots__ = ("code_epoch", "fail_at", "pager", "ram", "refs", "total", "_first", "_free", "_frontier")
 
     def __init__(self, ram: PhysicalMemory) -> None:
         self.ram = ram
         self.fail_at: int | None = None
         self.code_epoch = 0
+        self.pager: Reclaimer | None = None
         self._first = ram.base + KERNEL_PAGES * PGSIZE
         self.total = (ram.end - self._first) >> PGSHIFT
         self.refs = array("i", bytes(4 * (ram.size >> PGSHIFT)))
@@ -56,16 +87,16 @@ class FrameAllocator:
         """A frame full of junk, held once. Raises OutOfMemory."""
         return self._take(ALLOC_JUNK)
 
-    def kalloc_zeroed(self) -> PA:
-        """A frame full of zeros, held once. Raises OutOfMemory."""
-        return self._take(ZERO_PAGE)
+    def kalloc_zeroed(self, incoming: int = NOBODY) -> PA:
+        """A frame full of zeros, held once; ``incoming`` tells the pager what for. Raises OutOfMemory."""
+        return self._take(ZERO_PAGE, incoming)
 
     def kalloc_copy(self, source: PA) -> PA:
         """A frame with the bytes of the frame at ``source``, held once. Raises OutOfMemory."""
         start = source - self.ram.base
-        return self._take(self.ram.bytes[start : start + PGSIZE])
+        return self._take(self.ram.bytes[start : start + PGSIZE], NOBODY, source)
 
-    def _take(self, content: bytes | memoryview) -> PA:
+    def _take(self, content: bytes | memoryview, incoming: int = NOBODY, keep: PA | None = None) -> PA:
         if self.fail_at is not None:
             self._count_down_to_failure()
         ram = self.ram
@@ -74,8 +105,11 @@ class FrameAllocator:
         elif self._frontier < ram.end:
             pa = self._frontier
             self._frontier = pa + PGSIZE
+        elif self.pager is not None:
+            self.pager.reclaim(incoming, keep)
+            pa = self._free.pop()
         else:
-            raise OutOfMemory("kalloc: no frame left")
+            raise OutOfMemory("no frame is left")
         start = pa - ram.base
         ram.bytes[start : start + PGSIZE] = content
         self.refs[start >> 12] = 1
@@ -105,6 +139,8 @@ class FrameAllocator:
             start = index << 12
             self.ram.bytes[start : start + PGSIZE] = FREE_JUNK
             self._free.append(pa)
+            if self.pager is not None:
+                self.pager.changed(pa)
 
     def unshare(self, pa: PA) -> PA:
         """A frame with the bytes at ``pa`` that the caller alone holds, in exchange for its hold on
@@ -112,7 +148,7 @@ class FrameAllocator:
         start = pa - self.ram.base
         if self.refs[start >> 12] == 1:
             return pa
-        copy = self._take(self.ram.bytes[start : start + PGSIZE])
+        copy = self._take(self.ram.bytes[start : start + PGSIZE], NOBODY, pa)
         self.refs[start >> 12] -= 1
         return copy
 

@@ -154,13 +154,21 @@ class PageTable:
             first = max(0, (start - table.va) // PGSIZE)
             beyond = min(ENTRIES, (end - table.va) // PGSIZE)
             where = slice(table.at + first, table.at + beyond)
-            removed = [pte for pte in filter(None, self.words[where].tolist()) if pte & PTE_V]
+            removed = list(filter(None, self.words[where].tolist()))
             self.words[where] = EMPTY[first:beyond]
-            count += len(removed)
-            if release is not None:
-                for pte in removed:
-                    release(pte2pa(pte))
+            count += self._release(removed, release)
         return count
+
+    def _release(self, removed: list[PTE], release: Callable[[PA], None] | None) -> int:
+        valid = [pte for pte in removed if pte & PTE_V]
+        if release is not None:
+            for pte in valid:
+                release(pte2pa(pte))
+        if self.frames.pager is not None and len(valid) < len(removed):
+            for pte in removed:
+                if not pte & PTE_V:
+                    self.frames.pager.drop(pte)
+        return len(valid)
 
     def leaf_tables(self, start: VA = 0, end: VA = MAXVA) -> Iterator[LeafTable]:
         """The last-level tables that map anything from ``start`` up to ``end``, in order. The cost
@@ -182,11 +190,11 @@ class PageTable:
         table = self.words[index : index + ENTRIES].tolist()
         return [(slot, table[slot]) for slot in compress(SLOTS, table)]
 
-    def leaves(self, start: VA = 0, end: VA = MAXVA) -> Iterator[Leaf]:
-        """The valid leaves from ``start`` up to ``end``, in order."""
+    def leaves(self, start: VA = 0, end: VA = MAXVA, wanted: int = PTE_V) -> Iterator[Leaf]:
+        """The leaves from ``start`` up to ``end`` that have a bit of ``wanted``, in order."""
         for table in self.leaf_tables(start, end):
             for slot, pte in self.entries(table.at):
-                if pte & PTE_V and start <= table.va + slot * PGSIZE < end:
+                if pte & wanted and start <= table.va + slot * PGSIZE < end:
                     yield Leaf(table.va + slot * PGSIZE, table.at + slot, pte)
 
     def table_frames(self) -> Iterator[PA]:

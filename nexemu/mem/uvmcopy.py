@@ -14,6 +14,7 @@ from nexemu.riscv import (
     PGSIZE,
     PTE_COW,
     PTE_FLAGS,
+    PTE_SWAP,
     PTE_V,
     PTE_W,
     PTE_X,
@@ -62,8 +63,10 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
         if pte & PTE_V:
             shared += 1
             refs[(pte >> 10) - first_frame] += 1
-            if pte & PTE_W:
-                entries[slot] = pte & ~PTE_W | PTE_COW
+        elif frames.pager is not None:
+            frames.pager.hold(pte)
+        if pte & PTE_W:
+            entries[slot] = pte & ~PTE_W | PTE_COW
     both = array("Q", entries)
     words[table.at : table.at + count] = both
     words[child_index : child_index + count] = both
@@ -71,13 +74,16 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
 
 
 def _copy(parent: AddressSpace, child: AddressSpace, start: VA, end: VA) -> int:
-    """Copy every resident page from ``start`` up to ``end``. Returns how many."""
+    """Copy every page from ``start`` up to ``end`` that is in memory or swapped out. Returns how many."""
+    frames, words = parent.frames, parent.table.words
     count = executable = 0
-    for leaf in parent.table.leaves(start, end):
-        index = child.table.walk(leaf.va)
-        frame = parent.frames.kalloc_copy(pte2pa(leaf.pte))
-        child.table.words[index] = pa2pte(frame) | leaf.pte & PTE_FLAGS
-        executable |= leaf.pte & PTE_X
+    for leaf in parent.table.leaves(start, end, PTE_V | PTE_SWAP):
+        index = child.table.walk(leaf.va)  # this may swap the page out, so look at its PTE afterwards
+        pte = words[leaf.at]
+        if frames.pager is not None and not pte & PTE_V:
+            pte = frames.pager.bring_in(parent, leaf.va, leaf.at)
+        child.table.words[index] = pa2pte(frames.kalloc_copy(pte2pa(pte))) | pte & PTE_FLAGS
+        executable |= pte & PTE_X
         count += 1
     if executable:
         child.code_changed()

@@ -159,6 +159,8 @@ class AddressSpace:
 
     def free(self) -> None:
         """Give everything back: pages, areas, trapframe and tables. The space is dead afterwards."""
+        if self.frames.pager is not None:
+            self.frames.pager.lose()
         self.paging.handler.release(self)
         self.table.unmap(TRAPFRAME, MAXVA, self.frames.kfree)
         for area in self.areas:

@@ -10,7 +10,7 @@ from itertools import chain
 from nexemu.fs.file import File
 from nexemu.fs.mapped import MappedFile
 from nexemu.proc.proc import ZOMBIE
-from nexemu.riscv import PA, pte2pa
+from nexemu.riscv import PA, PTE_SWAP, PTE_V, pte2pa
 from nexemu.trap.machine import Machine
 
 
@@ -18,6 +18,8 @@ def audit(machine: Machine) -> None:
     """Panic unless frames, open files and inodes are each held exactly as often as their count says."""
     machine.frames.audit(frame_holders(machine))
     machine.files.audit(file_holders(machine))
+    if machine.pager is not None:
+        machine.pager.swap.audit([*swapped_slots(machine), *machine.pager.slots_remembered()])
     alive = [proc for proc in machine.procs if proc.state is not ZOMBIE]
     machine.fs.audit([*(proc.cwd for proc in alive), *machine.files.inodes()])
 
@@ -28,6 +30,13 @@ def frame_holders(machine: Machine) -> list[PA]:
     leaves = [pte2pa(leaf.pte) for table in tables for leaf in table.leaves()]
     own = [frame for table in tables for frame in table.table_frames()]
     return [machine.procs.trampoline, *machine.pipe_frames.held, *own, *leaves]
+
+
+def swapped_slots(machine: Machine) -> list[int]:
+    """The slot of every swapped-out PTE."""
+    tables = [proc.space.table for proc in machine.procs]
+    leaves = (leaf for table in tables for leaf in table.leaves(wanted=PTE_SWAP))
+    return [leaf.pte >> 10 for leaf in leaves if not leaf.pte & PTE_V]
 
 
 def file_holders(machine: Machine) -> list[File]:

@@ -12,6 +12,7 @@ from nexemu.fs.file_table import FileTable
 from nexemu.fs.ramfs import RamFs
 from nexemu.machine.hart import Hart
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.pager import Pager
 from nexemu.personality import Personality
 from nexemu.proc.clock import Clock
 from nexemu.proc.table import ProcTable
@@ -31,6 +32,7 @@ class Machine:
     console: Console
     procs: ProcTable
     pipe_frames: PipeFrames
+    pager: Pager | None
     clock: Clock
     personality: Personality
     calls: Mapping[int, Call]

@@ -1,0 +1,125 @@
+"""What the words after ``nexemu run`` mean: sizes, names of policies, what init is to do.
+
+Every mistake that a person can make there ends here, as an OperatorError that says what to do.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from nexemu.errors import OperatorError
+from nexemu.evict import POLICIES as EVICTORS
+from nexemu.evict import Setup as EvictorSetup
+from nexemu.memlayout import KERNEL_PAGES
+from nexemu.model import cache
+from nexemu.param import MAXARG, RAM_BYTES, RAM_BYTES_WITH_MODEL
+from nexemu.personality import NEXOS, PERSONALITIES, XV6, XV6_ONE_ARGUMENT_SBRK, Personality
+from nexemu.policy import Evictor, Scheduler
+from nexemu.riscv import PGSIZE
+from nexemu.sched import POLICIES as SCHEDULERS
+from nexemu.sched import Setup as SchedulerSetup
+from nexemu.session import log
+
+GUESTS: Final = Path(__file__).parent / "guests"
+"""The compiled guest programs, as the package carries them: a folder for each personality."""
+
+UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
+
+ARGUMENT_ROOM: Final = 3500
+"""Bytes of arguments that leave a guest some of its one stack page."""
+
+
+def parse_size(option: str, text: str) -> int:
+    """``128M``, given to ``option``, in bytes. Raises OperatorError."""
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise OperatorError(f"{option} {text}: give a size such as 128M or 1G")
+    return int(found[1]) * UNITS[found[2].upper()]
+
+
+def init_arguments(program: Sequence[str], shell_command: str | None, longest: int) -> list[bytes]:
+    """What init is started with: nothing for a shell, or what to run in its place. No argument may have more
+    than ``longest`` bytes; the shell puts a line together again that comes in pieces."""
+    if shell_command is not None:
+        line = os.fsencode(shell_command)
+        pieces = [line[at : at + longest] for at in range(0, len(line), longest)]
+        return _fitting([b"init", b"-c", *(pieces or [b""])])
+    arguments = [os.fsencode(argument) for argument in program]
+    for argument in arguments:
+        if len(argument) > longest:
+            shown = argument[:20].decode(errors="replace")
+            raise OperatorError(f"argument {shown!r}... has {len(argument)} bytes; a guest takes {longest}")
+    return _fitting([b"init", b"--", *arguments]) if program else []
+
+
+def _fitting(argv: list[bytes]) -> list[bytes]:
+    """``argv``, unless it is more than exec takes: MAXARG strings, together on the one stack page."""
+    if len(argv) >= MAXARG or sum(len(argument) + 16 for argument in argv) > ARGUMENT_ROOM:
+        raise OperatorError(
+            f"the command line is too long: {MAXARG - 3} words, {ARGUMENT_ROOM} bytes at most"
+        )
+    return argv
+
+
+def personality_called(name: str, one_argument_sbrk: bool) -> Personality:
+    """The personality that ``--abi`` and ``--one-argument-sbrk`` mean. Raises OperatorError."""
+    if name not in PERSONALITIES:
+        raise OperatorError(f"--abi {name}: there are {', '.join(PERSONALITIES)}")
+    personality = PERSONALITIES[name]
+    if not one_argument_sbrk:
+        return personality
+    if personality is not XV6:
+        raise OperatorError("--one-argument-sbrk goes with --abi xv6")
+    return XV6_ONE_ARGUMENT_SBRK
+
+
+def guests_of(personality: Personality) -> Path:
+    """The folder of the package's own guests. Raises OperatorError when they were not compiled."""
+    folder = GUESTS / personality.name
+    if not (folder / "init").is_file():
+        raise OperatorError(f"no guest programs in {folder}: run `make guests`")
+    return folder
+
+
+def images_for(image: Path | None, personality: Personality) -> list[Path]:
+    """The folder asked for, or the model's image where one is ready."""
+    if image is not None:
+        return [image]
+    if personality is not NEXOS:
+        return []
+    ready = cache.ready(os.environ.get("MODEL") or "auto")
+    if ready == cache.image_folder(cache.SYNTHETIC):
+        log("the model's weights are noise of the right size: page counts are true, its text is not")
+    return [ready] if ready is not None else []
+
+
+def memory_for(mem: str | None, frames: int | None, folders: Sequence[Path]) -> int:
+    """Bytes of RAM: as asked for, in bytes or in frames for processes; else by what the image needs."""
+    if mem is not None and frames is not None:
+        raise OperatorError("give either --mem or --frames, not both")
+    if frames is not None:
+        return (KERNEL_PAGES + frames) * PGSIZE
+    if mem is not None:
+        return parse_size("--mem", mem)
+    if any((folder / "CFG.BIN").exists() for folder in folders):
+        log(f"the image holds a model: RAM is {RAM_BYTES_WITH_MODEL >> 20}M, not {RAM_BYTES >> 20}M")
+        return RAM_BYTES_WITH_MODEL
+    return RAM_BYTES
+
+
+def scheduler_called(name: str, quantum: int) -> Scheduler:
+    """The scheduling policy ``name``. Raises OperatorError."""
+    if name not in SCHEDULERS:
+        raise OperatorError(f"--sched {name}: there are {', '.join(SCHEDULERS)}")
+    return SCHEDULERS[name](SchedulerSetup(quantum=quantum))
+
+
+def evictor_called(name: str, memory: int) -> Evictor:
+    """The page replacement policy ``name`` for ``memory`` bytes of RAM. Raises OperatorError."""
+    online = [each for each, policy in EVICTORS.items() if policy.online]
+    if name not in online:
+        raise OperatorError(f"--evict {name}: in a running machine there are {', '.join(online)}")
+    return EVICTORS[name](EvictorSetup(memory // PGSIZE - KERNEL_PAGES))
