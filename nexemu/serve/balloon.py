@@ -27,28 +27,30 @@ class Tenant:
 
 
 def serve_together(tenants: Sequence[Tenant], step: int) -> None:
-    """Run all engines to their end on one clock. Before a model steps, it gets ``step`` blocks from those
-    that have free ones, while it has fewer free ones than that; with 0 no memory ever moves. Nobody
-    gives what would leave it with fewer than ``step``."""
+    """Run all engines to their end on one clock. A model for which somebody waits, or which has fewer than
+    ``step`` free blocks, gets so many of every other's free ones before each step, but for the last
+    ``step``. With 0 no memory moves. Panics when no model can go on."""
     while working := [tenant for tenant in tenants if not tenant.engine.done]:
         tenant = min(working, key=lambda each: each.engine.now)
-        _balloon(tenant, tenants, step)
-        if not tenant.engine.step():
+        if tenant.engine.waiting or (tenant.engine.running and tenant.manager.pool.free_blocks < step):
+            _move(tenant, tenants, step)
+        if not tenant.engine.step() and not _move(tenant, tenants, step):
             _wait_for_others(tenant, working)
 
 
-def _balloon(taker: Tenant, tenants: Sequence[Tenant], step: int) -> None:
-    if taker.manager.pool.free_blocks >= step or not (taker.engine.running or taker.engine.waiting):
-        return
+def _move(taker: Tenant, tenants: Sequence[Tenant], step: int) -> int:
+    """Blocks from all others to ``taker``; how many."""
+    moved = 0
     for giver in tenants:
         spare = min(step, giver.manager.pool.free_blocks - step)
         if giver is not taker and spare > 0:
-            taker.manager.deflate(giver.manager.inflate(spare))
+            moved += taker.manager.deflate(giver.manager.inflate(spare))
+    return moved
 
 
 def _wait_for_others(stuck: Tenant, working: Sequence[Tenant]) -> None:
-    """Nothing can be admitted until another model gives memory back."""
-    later = [each.engine.now for each in working if each.engine.now > stuck.engine.now]
-    if not later:
+    """Nothing can be admitted until another model, which runs or has yet to begin, gives memory back."""
+    able = [each.engine for each in working if each.engine.running or not each.engine.waiting]
+    if not able:
         panic("balloon: no model can go on")
-    stuck.engine.wait_until(min(later))
+    stuck.engine.wait_until(min(engine.now for engine in able) + 1)
