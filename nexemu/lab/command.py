@@ -39,7 +39,7 @@ class LabGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As usual, but for the error."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise OperatorError(_unknown("nexemu lab", args[0], [*EXPERIMENTS, "quiz"]))
+            raise OperatorError(_unknown("lab", args[0], [*EXPERIMENTS, "quiz"]))
         return super().resolve_command(ctx, args)
 
 
@@ -85,14 +85,14 @@ def quiz(name: QuizName = None, seed: QuizSeed = None, answer: Answer = False, l
         _print_list(("nexemu lab quiz ...", "what", "in the lecture"), rows)
         return
     if name not in known:
-        raise OperatorError(_unknown("nexemu lab quiz", name, list(known)))
+        raise OperatorError(_unknown("lab quiz", name, list(known)))
     question, solution = known[name].pose(lang, None if seed is None else Random(seed))
     print(f"{question}\n\n{solution}" if answer else question)
 
 
 def _unknown(command: str, name: str, names: list[str]) -> str:
     close = get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"`{command}` lists them"
+    hint = f"did you mean {close[0]}?" if close else f"`nexemu {command}` lists them"
     return f"{command} {name}: there is no {name}; {hint}"
 
 

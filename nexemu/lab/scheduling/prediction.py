@@ -1,5 +1,6 @@
 """Demo 4: SRPT on predicted sizes, as a predictor of output lengths would give them."""
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Final
 
@@ -8,6 +9,7 @@ from nexemu.lab.report import Check, Figure, Report, Table
 from nexemu.lab.scheduling.workload import LOAD, jobs_of, long_tail, mean_response, serve
 
 SIGMAS: Final = (0.0, 0.5, 1.0, 2.0, 3.0)
+FEW_LARGE: Final = "the same law with another seed: a few huge jobs decide"
 OVERRUN: Final = (
     "here a job that outlives its prediction keeps the processor to its end, and how long that is is the "
     "luck of the draw; what the lecture's does is not said"
@@ -24,53 +26,36 @@ def prediction(trial: Trial) -> Report:
     results = guessed | {"MLFQ": serve(jobs, "mlfq"), "FCFS": serve(jobs, "fcfs")}
     means = {name: mean_response(done) for name, done in results.items()}
     slow = {name: float(done.slowdown.mean()) for name, done in results.items()}
+    rows = [(name, means[name], slow[name]) for name in results]
+    lines = {"SRPT on predictions": [means[name] for name in guessed], "MLFQ": [means["MLFQ"]] * len(SIGMAS)}
     return Report(
         "The worse the prediction, the worse SRPT, and still far better than FCFS. MLFQ, which predicts "
         "nothing, has the better slowdown: a short job that was taken for a long one waits for very long.",
-        [
-            Table(
-                f"Long tail, load {LOAD}",
-                ("policy", "mean response", "mean slowdown"),
-                [(name, means[name], slow[name]) for name in results],
-            )
-        ],
-        [
-            Check(
-                "sigma at which SRPT's mean response falls behind MLFQ's",
-                "between 1 and 2",
-                _crossing(means),
-                OVERRUN,
-            ),
-            Check(
-                "worst sigma: FCFS's mean response over SRPT's",
-                "much more than 1",
-                means["FCFS"] / means[f"SRPT, sigma {SIGMAS[-1]:g}"],
-            ),
-            Check("mean slowdown, MLFQ", "far below SRPT with any error", slow["MLFQ"]),
-            Check("mean slowdown, SRPT with sigma 0.5", "far above MLFQ", slow["SRPT, sigma 0.5"]),
-            Check(
-                "FCFS, mean response",
-                "3 times demo 2's",
-                means["FCFS"],
-                "the same law with another seed: a few huge jobs decide",
-            ),
-        ],
-        [
-            Figure(
-                "Long tail, load 0.8",
-                "sigma of the error",
-                "mean response",
-                SIGMAS,
-                {
-                    "SRPT on predictions": [means[name] for name in guessed],
-                    "MLFQ": [means["MLFQ"]] * len(SIGMAS),
-                },
-            )
-        ],
+        [Table(f"Long tail, load {LOAD}", ("policy", "mean response", "mean slowdown"), rows)],
+        _checks(means, slow),
+        [Figure("Long tail, load 0.8", "sigma of the error", "mean response", SIGMAS, lines)],
     )
 
 
-def _crossing(means: dict[str, float]) -> str:
+def _checks(means: Mapping[str, float], slow: Mapping[str, float]) -> list[Check]:
+    worst = f"SRPT, sigma {SIGMAS[-1]:g}"
+    return [
+        Check(
+            "sigma at which SRPT's mean response falls behind MLFQ's",
+            "between 1 and 2",
+            _crossing(means),
+            OVERRUN,
+        ),
+        Check(
+            "worst sigma: FCFS's mean response over SRPT's", "much more than 1", means["FCFS"] / means[worst]
+        ),
+        Check("mean slowdown, MLFQ", "far below SRPT with any error", slow["MLFQ"]),
+        Check("mean slowdown, SRPT with sigma 0.5", "far above MLFQ", slow["SRPT, sigma 0.5"]),
+        Check("FCFS, mean response", "3 times demo 2's", means["FCFS"], FEW_LARGE),
+    ]
+
+
+def _crossing(means: Mapping[str, float]) -> str:
     """Between which of SIGMAS."""
     for before, after in pairwise(SIGMAS):
         if means[f"SRPT, sigma {after:g}"] > means["MLFQ"]:
