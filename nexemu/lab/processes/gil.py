@@ -16,7 +16,7 @@ from nexemu.lab.processes.samples import Samples, timed
 from nexemu.lab.processes.sharing import SPAWNED
 from nexemu.lab.processes.spin import COPIES, TIMES, spin
 
-SIDE: Final = 256
+SIDE: Final = 192
 PRODUCTS: Final = 4
 FREE_THREADED: Final = ("python3.13t", "python3.14t", "python3.15t")
 PATIENCE_S: Final = 60
