@@ -1,0 +1,136 @@
+"""Reports: numbers for people, tables, JSON, plots, and the bar for those who wait."""
+
+import doctest
+import io
+import json
+import sys
+
+import pytest
+from rich.console import Console
+
+from nexemu.errors import OperatorError
+from nexemu.lab import plot as plot_module
+from nexemu.lab import progress, report
+from nexemu.lab.experiment import Experiment, in_silence
+from nexemu.lab.plot import check_can_plot, plot
+from nexemu.lab.progress import with_a_bar
+from nexemu.lab.report import Check, Figure, Report, Table
+from nexemu.lab.show import as_json, show
+
+LINE = Figure("A line", "x", "y", [1, 10, 100], {"up": [1.0, 2.0, 3.0], "down": [3.0, 2.0, 1.0]}, log_x=True)
+REPORT = Report(
+    "It rises.",
+    [Table("Numbers", ("name", "value"), [("one [b]", 1), ("ten thousand", 10_000)])],
+    [Check("equal", 4.62, 4.621, "no reason"), Check("unequal", 31.3, 35.2, "another draw")],
+    [LINE, LINE],
+)
+
+
+def experiment():
+    return Experiment("An experiment", "code 09, demo 1", lambda trial: REPORT)
+
+
+def test_the_docstrings_are_true():
+    assert doctest.testmod(report) == (0, 3)
+
+
+def test_tables_and_both_values_are_shown():
+    out = io.StringIO()
+    show(experiment(), REPORT, Console(file=out, width=100))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "An experiment (code 09, demo 1)"
+    assert any("ten thousand" in line and "10,000" in line for line in lines)
+    assert any("one [b]" in line for line in lines)  # no markup
+    assert lines[-1].rstrip() == "It rises."
+
+
+def test_a_reason_is_given_only_for_values_that_differ():
+    out = io.StringIO()
+    show(experiment(), REPORT, Console(file=out, width=100))
+    assert "another draw" in out.getvalue()
+    assert "no reason" not in out.getvalue()
+
+
+def test_json_has_everything_as_it_was_computed():
+    found = json.loads(as_json("it", 7, experiment(), REPORT))
+    assert (found["experiment"], found["seed"], found["place"]) == ("it", 7, "code 09, demo 1")
+    assert found["checks"][0]["ours"] == 4.621
+    assert found["figures"][0]["lines"]["down"] == [3, 2, 1]
+
+
+# ---- plots ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("suffix", "library", "begins"),
+    [
+        (".png", "matplotlib", b"\x89PNG"),
+        (".svg", "matplotlib", b"<?xml"),
+        (".html", "plotly", b"<!doctype html>"),
+    ],
+)
+def test_figures_become_a_file(tmp_path, suffix, library, begins):
+    pytest.importorskip(library)
+    path = tmp_path / f"out{suffix}"
+    plot("it", REPORT, path)
+    content = path.read_bytes()
+    assert content.lower().startswith(begins.lower())
+    if suffix != ".png":
+        assert b"A line" in content
+        assert b"nexemu lab it" in content
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [("out.pdf", "ends in .png, .svg, .html"), ("out", "ends in"), ("nowhere/out.png", "there is no folder")],
+)
+def test_a_path_that_cannot_be_plotted_to_is_refused_at_once(tmp_path, name, complaint):
+    with pytest.raises(OperatorError, match=complaint):
+        check_can_plot(tmp_path / name)
+
+
+@pytest.mark.parametrize(("suffix", "library"), [(".png", "matplotlib"), (".html", "plotly")])
+def test_a_missing_library_is_named_with_what_to_install(tmp_path, monkeypatch, suffix, library):
+    monkeypatch.delitem(sys.modules, plot_module.DRAWERS[suffix], raising=False)
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [_Refuses(library), *sys.meta_path])
+    with pytest.raises(OperatorError, match=rf"needs {library}.*pip install 'nexemu\[plot\]'"):
+        check_can_plot(tmp_path / f"out{suffix}")
+
+
+class _Refuses:
+    def __init__(self, library):
+        self.library = library
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == self.library:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=self.library)
+
+
+def test_an_experiment_without_figures_cannot_be_plotted(tmp_path):
+    with pytest.raises(OperatorError, match="it has no figure"):
+        plot("it", Report("nothing"), tmp_path / "out.png")
+
+
+def test_a_file_that_cannot_be_written_is_the_operators_fault(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "out.png").mkdir()
+    with pytest.raises(OperatorError, match=r"out.png: Is a directory"):
+        plot("it", REPORT, tmp_path / "out.png")
+
+
+# ---- progress ---------------------------------------------------------------------------------
+
+
+def test_steps_hand_on_what_they_are_given(capsys):
+    assert list(with_a_bar("counting", [3, 4])) == list(in_silence("counting", [3, 4])) == [3, 4]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_appears_on_a_terminal_once_it_takes_long(monkeypatch):
+    out = io.StringIO()
+    monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=out, force_terminal=True))
+    monkeypatch.setattr(progress, "PATIENCE_S", -1.0)
+    assert list(with_a_bar("counting", range(3))) == [0, 1, 2]
+    assert "counting" in out.getvalue()
