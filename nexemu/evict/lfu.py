@@ -5,6 +5,7 @@ that leaves loses its count.
 """
 
 from collections import OrderedDict
+from collections.abc import Iterator
 
 from nexemu.policy import Evictor, Pages
 
@@ -28,12 +29,18 @@ class Lfu(Evictor):
         self._put(page, 1)
 
     def victim(self, incoming: int, pages: Pages) -> int | None:
-        for count in sorted(self._having):
+        for count in self._counts():
             for page in self._having[count]:
                 if not pages.pinned(page):
                     self._drop(page)
                     return page
         return None
+
+    def _counts(self) -> Iterator[int]:
+        """All, the smallest first. It is nearly always enough, so the others are sorted only on demand."""
+        if self._having:
+            yield min(self._having)
+            yield from sorted(self._having)
 
     def remove(self, page: int) -> None:
         if page in self._count:
