@@ -29,12 +29,16 @@ ROOT = GUEST.parent
 OUT = ROOT / "nexemu" / "guests"
 STAMPS = GENERATED / "stamps.json"
 LINKER_SCRIPT = GUEST / "user.ld"
+MODEL = ROOT / "smolprobe"
 
 OWN_LIBRARY = (GUEST / "crt.S", GUEST / "ulib.c", GUEST / "umalloc.c")
 """Linked into every program, with the stubs of its ABI; the linker drops what it does not use."""
 
 XV6_PROGRAMS = ("cat", "echo", "grep", "init", "kill", "ls", "mkdir", "rm", "sh", "wc")
 """What xv6's calls suffice for."""
+
+MODEL_PROGRAMS = ("smolprobe", "smolsample", "smolbeam")
+"""Of ``smolprobe/``; what else is there is for measurements."""
 
 ALIASES = {"smol_probe": "smolprobe"}
 """Second names: the lab's instructions use both."""
@@ -73,8 +77,13 @@ class Job:
 def sources() -> dict[str, Path]:
     """Program name -> its one C file. The library's own files are not programs."""
     found = sorted(path for path in GUEST.glob("*.c") if path not in OWN_LIBRARY)
-    smolprobe = ROOT / "smolprobe" / "smolprobe.c"
-    return {path.stem: path for path in (*found, *([smolprobe] if smolprobe.exists() else []))}
+    model = [MODEL / f"{name}.c" for name in MODEL_PROGRAMS]
+    return {path.stem: path for path in (*found, *filter(Path.exists, model))}
+
+
+def parts(source: Path) -> tuple[Path, ...]:
+    """The C files that a program is made of; those of ``smolprobe/`` include each other."""
+    return tuple(sorted(MODEL.glob("*.c"))) if source.parent == MODEL else (source,)
 
 
 def library(abi: str) -> tuple[Path, ...]:
@@ -101,13 +110,13 @@ def library_jobs(abi: str) -> list[Job]:
 
 
 def program_job(abi: str, name: str, source: Path, out: Path) -> Job:
-    """Compile and link one program; smolprobe is arithmetic and gets the compiler's best."""
+    """Compile and link one program; what runs the model is arithmetic and gets the compiler's best."""
     objects = [str(GENERATED / abi / f"{path.stem}.o") for path in library(abi)]
     speed = ("-O3",) if source.parent != GUEST else ()
     headers = headers_in(GUEST, GENERATED / abi, source.parent)
     return Job(
         out / abi / name,
-        (source, *headers, *library(abi), LINKER_SCRIPT),
+        (*parts(source), *headers, *library(abi), LINKER_SCRIPT),
         (*CFLAGS, *includes(abi), *speed, str(source), *objects, *LDFLAGS),
     )
 
