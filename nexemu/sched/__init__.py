@@ -49,10 +49,12 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A row of the table: call it to make a scheduler."""
+    """A row of the table: call it to make a scheduler. One that is ``online`` can run in a kernel, which
+    does not know how much longer a process will take."""
 
     idea: str
     make: Callable[[Setup], Scheduler]
+    online: bool = True
 
     def __call__(self, setup: Setup | None = None) -> Scheduler:
         return self.make(setup or Setup())
@@ -60,10 +62,12 @@ class Policy:
 
 POLICIES: Final[Mapping[str, Policy]] = {
     "fcfs": Policy("first come, first served", lambda _: Fcfs()),
-    "sjf": Policy("the shortest job, to its end", lambda s: Sjf(s.size_of)),
-    "srpt": Policy("the shortest remaining time", lambda s: Srpt(s.size_of)),
+    "sjf": Policy("the shortest job, to its end", lambda s: Sjf(s.size_of), online=False),
+    "srpt": Policy("the shortest remaining time", lambda s: Srpt(s.size_of), online=False),
     "srpt-predicted": Policy(
-        "the shortest remaining time, as predicted", lambda s: Srpt(predicted(s.size_of, s.sigma, s.seed))
+        "the shortest remaining time, as predicted",
+        lambda s: Srpt(predicted(s.size_of, s.sigma, s.seed)),
+        online=False,
     ),
     "round-robin": Policy("turns of one quantum", lambda s: RoundRobin(s.quantum)),
     "mlfq": Policy("who has run for long sinks", lambda s: Mlfq(s.quantum, s.levels, s.boost)),

@@ -260,3 +260,11 @@ class TestLottery:
             return [run(policy, 10) for _ in range(64)]
 
         assert turns(1) == turns(1) != turns(2)
+
+
+def test_policies_that_need_sizes_are_not_for_a_kernel():
+    assert {name for name, policy in POLICIES.items() if not policy.online} == {
+        "sjf",
+        "srpt",
+        "srpt-predicted",
+    }
