@@ -6,6 +6,7 @@ from typing import Final
 from nexemu.lab.caching.belady import BELADY
 from nexemu.lab.caching.hit_rates import CURVE, FAILURES, POPULAR
 from nexemu.lab.experiment import Experiment
+from nexemu.lab.kv import KV_EXPERIMENTS
 from nexemu.lab.paging.block_tables import BLOCK_TABLES
 from nexemu.lab.paging.cow import BEAM, COW
 from nexemu.lab.paging.fragmentation import FRAGMENTATION, PAGE_SIZE
@@ -44,4 +45,5 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "patterns": FAILURES,
     "belady": BELADY,
     "curve": CURVE,
+    **KV_EXPERIMENTS,
 }

@@ -17,8 +17,9 @@ INTRODUCTION: Final = """\
 
 Written by `nexemu lab --page` out of the experiments; edit those instead.
 
-Each demo and each exercise of the lecture *OS Basics for Inference Systems*, sections 1 to 4 (processes,
-scheduling, virtual memory, caching), can be rerun: `nexemu lab NAME`, with `--seed N` for other random
+Each demo and each exercise of the lecture *OS Basics for Inference Systems*, sections 1 to 5 (processes,
+scheduling, virtual memory, caching, prefix trees), and each number of the course notes on lazy allocation
+and copy-on-write in LLM serving can be rerun: `nexemu lab NAME`, with `--seed N` for other random
 numbers, `--plot FILE.png`, `.svg` or `.html` for its figures, `--json` for a program. `nexemu lab quiz
 NAME` poses the exercises, in Chinese with `--lang zh`; `--answer` shows the answer, and `--seed N` changes
 the numbers.
