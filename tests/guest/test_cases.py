@@ -209,7 +209,7 @@ def test_who_takes_a_page_too_many_dies_and_nobody_else(machine, switches):
     if switches["lazy"]:
         assert got["greedy"] == -1
         (event,) = run.events.of(BadAccess)
-        assert "no frame left" in event.why
+        assert "no frame is left" in event.why
         heap = [
             fault.va for fault in run.events.of(PageFault) if fault.pid == event.pid and fault.kind == "lazy"
         ]

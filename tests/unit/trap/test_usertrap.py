@@ -149,8 +149,8 @@ def test_what_no_handler_can_help(kill, text, cause, instruction):
 @pytest.mark.parametrize(
     ("address", "access", "why"),
     [
-        (TOP, "store", "0x0 bytes above the break (0x13000); grow it with sbrk first"),
-        (TOP + 100, "load", "0x64 bytes above the break"),
+        (TOP, "store", "an address above the break (0x13000); grow it with sbrk first"),
+        (TOP + 100, "load", "above the break (0x13000)"),
         (GUARD + 8, "load", "guard page"),
         (GUARD + 8, "store", "guard page"),
         (0, "store", "program text (R-X)"),
@@ -194,7 +194,7 @@ def test_running_out_of_memory_is_said_as_such(assemble):
     assert run.status == -1
     (event,) = run.events.of(BadAccess)
     assert event.cause == 15
-    assert "no frame left" in event.why
+    assert "no frame is left" in event.why
     assert event.stval == run.events.of(PageFault)[-1].va + PGSIZE
 
 
