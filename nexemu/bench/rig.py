@@ -5,7 +5,6 @@ from pathlib import Path
 from time import thread_time
 from typing import Final, NamedTuple
 
-from nexemu.run_setup import GUESTS
 from nexemu.bench.probe import NotHere
 from nexemu.errors import OperatorError
 from nexemu.kernel import Kernel, Options
@@ -15,6 +14,7 @@ from nexemu.mem.phys import PhysicalMemory
 from nexemu.personality import NEXOS
 from nexemu.proc.proc import Proc
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_X, Cause, pte2pa
+from nexemu.run_setup import GUESTS
 from nexemu.sched import POLICIES
 
 HEAP: Final = PGSIZE
