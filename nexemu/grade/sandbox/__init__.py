@@ -1,0 +1,1 @@
+"""A process for code that nobody has reason to trust."""
