@@ -35,6 +35,8 @@ SHORTEST, LONGEST, LONGEST_FUNCTION = 40, 250, 40
 
 SHORT_FILES = {
     "memlayout.py": "a handful of addresses",
+    "grade/checks/catalogue.py": "every check by its name, gathered from the files beside it",
+    "grade/checks/check.py": "the shape of a check, which its families share",
     "dice.py": "one die, which two families of policies throw",
     **dict.fromkeys(
         [f"sched/{name}.py" for name in ("fcfs", "prediction", "round_robin", "sjf")]

@@ -1,0 +1,1 @@
+"""What a handler must do: one function a check."""
