@@ -237,6 +237,16 @@ def test_a_policy_gives_up_the_same_pages_as_its_twin(name, trace, frames):
     assert driven(POLICIES[name](Setup(frames)), trace, frames, AgeingTwin.PERIOD) == expected
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_they_agree_on_a_long_trace_too(name):
+    """Ghost lists of many lengths, and a hand that has gone round often: popular pages, among them scans."""
+    dice, frames = Dice(5), 20
+    trace = [dice.roll(1 + dice.roll(80)) if i % 400 < 300 else 1_000 + i for i in range(4_000)]
+    twin = MACHINES[name](frames)
+    expected = [leaves for page in trace if (leaves := twin.refer(page)) is not None]
+    assert driven(POLICIES[name](Setup(frames)), trace, frames, AgeingTwin.PERIOD) == expected
+
+
 # ---- what holds for all -----------------------------------------------------------------------
 
 

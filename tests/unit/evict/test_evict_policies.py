@@ -13,6 +13,7 @@ from nexemu.evict.arc import Arc
 from nexemu.evict.clock import Clock
 from nexemu.evict.lfu import Lfu
 from nexemu.evict.lru import Lru
+from nexemu.evict.opt import Opt
 from nexemu.evict.random_page import RandomPage
 from nexemu.evict.replay import Bare
 from nexemu.evict.second_chance import SecondChance
@@ -192,6 +193,19 @@ class TestArc:
         assert policy.victim(2, Bare()) == 1  # 2 is a ghost: the part is 1 now, and frequent has to give
         policy.admit(2)
         assert policy._target == 1
+
+
+class TestOpt:
+    def test_the_furthest_next_use_leaves_and_never_is_furthest(self):
+        policy = holding(Opt([1, 2, 3, 1, 2, 4]), 1, 2, 3)
+        assert [policy.victim(4, Bare()) for _ in range(3)] == [3, 2, 1]
+
+    def test_a_use_that_has_passed_is_forgotten(self):
+        policy = holding(Opt([1, 2, 1, 3]), 1, 2)
+        policy.touch(1)
+        policy.remove(1)
+        policy.remove(2)
+        assert policy.victim(3, Bare()) is None
 
 
 class TestRandom:
