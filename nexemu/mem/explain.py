@@ -62,7 +62,5 @@ def _unmapped_region(space: AddressSpace, va: VA, access: Access) -> str:
             return "a heap page that was never touched; heap pages are not executable"
         return f"a page below the break ({space.size:#x}) that is not mapped, with lazy allocation off"
     if access is not FETCH and va - pgrounddown(space.size) < NEAR:
-        above = va - space.size
-        where = f"{above:#x} bytes above the break" if above else "the break itself"
-        return f"{where} ({space.size:#x}); grow it with sbrk first"
+        return f"an address above the break ({space.size:#x}); grow it with sbrk first"
     return f"an address that nothing maps: the break is {space.size:#x}"
