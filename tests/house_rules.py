@@ -19,6 +19,7 @@ FLOOR_OF = {
     **dict.fromkeys(
         ["cli", "run_command", "run_setup", "session", "abi_command", "bench", "terminal", "__main__"], 6
     ),
+    "kv_command": 6,
 }
 """The floor of each room: the first part of a module's name below the package, "" being the package."""
 

@@ -1,14 +1,14 @@
 """Figures to files. The libraries that draw are optional, and imported only when there is something to
 draw."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Final
 
 from nexemu.errors import OperatorError
-from nexemu.lab.report import Report
+from nexemu.lab.report import Figure, Report
 
 DRAWERS: Final[Mapping[str, str]] = {
     ".png": "nexemu.lab.draw_matplotlib",
@@ -31,8 +31,13 @@ def plot(name: str, report: Report, path: Path) -> None:
     """Draw the figures of an experiment's report, one below the other. Raises OperatorError."""
     if not report.figures:
         raise OperatorError(f"{name} has no figure to plot; its tables say it all")
+    draw(f"nexemu lab {name}", report.figures, path)
+
+
+def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
+    """Draw ``figures``, one below the other, under a title. Raises OperatorError."""
     try:
-        _drawer(path).draw(f"nexemu lab {name}", report.figures, path)
+        _drawer(path).draw(title, figures, path)
     except OSError as error:
         raise OperatorError(f"--plot {path}: {error.strerror}") from error
 

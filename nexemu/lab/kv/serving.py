@@ -53,11 +53,6 @@ def paging(trial: Trial) -> Report:
     queue = WORKLOADS["unique"](trial.seed, COUNT, RATE)
     names = [name for name in MEMORIES if name not in SHARING or name == "paged"]
     found = {name: summarize(serve(queue, name, "fcfs", Setting())) for name in trial.steps("serving", names)}
-    loads = [WORKLOADS["unique"](trial.seed, COUNT, rate) for rate in RATES]
-    curves = {
-        name: [summarize(serve(load, name, "fcfs", Setting())).first_token.mean for load in loads]
-        for name in trial.steps("serving at every rate", CURVES)
-    }
     paged, most, best = found["paged"], found["max"], found["oracle"]
     return Report(
         "Who reserves the longest output runs four requests at once, and one slot in twenty stores "
@@ -89,8 +84,17 @@ def paging(trial: Trial) -> Report:
                 paged.tokens_per_second / best.tokens_per_second,
             ),
         ],
-        [Figure("First token over load", "requests a second", "ms", RATES, curves, log_y=True)],
+        [_over_load(trial)],
     )
+
+
+def _over_load(trial: Trial) -> Figure:
+    loads = [WORKLOADS["unique"](trial.seed, COUNT, rate) for rate in RATES]
+    lines = {
+        name: [summarize(serve(load, name, "fcfs", Setting())).first_token.mean for load in loads]
+        for name in trial.steps("serving at every rate", CURVES)
+    }
+    return Figure("First token over load", "requests a second", "ms", RATES, lines, log_y=True)
 
 
 def sharing(trial: Trial) -> Report:
