@@ -20,7 +20,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "model": "nexemu.model.command",
     "bench": "nexemu.bench.command",
     "abi": "nexemu.abi_command",
+    "new": "nexemu.grade.new_command",
+    "grade": "nexemu.grade.grade_command",
+    "grade-all": "nexemu.grade.class_command",
     "lab": "nexemu.lab.command",
+    "kv": "nexemu.kv_command",
 }
 """Where the typer app of each command is, in the order of ``--help``."""
 
