@@ -13,7 +13,7 @@ from typing import Final
 
 SMALLEST: Final = 1 << 8
 LARGEST: Final = 1 << 17
-PATIENCE: Final = 3
+PATIENCE: Final = 2
 """Misses, in multiples of the size, that prove thrashing: one round only fills the TLB."""
 
 

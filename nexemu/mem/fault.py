@@ -63,10 +63,10 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     index = space.table.lookup(va) if va < MAXVA else -1
     before = space.table.words[index] if index >= 0 else 0
     if before & COW_PAGE == COW_PAGE and access is WRITE:
-        frame = space.frames.unshare(pte2pa(before))
+        frame = space.frames.unshare(before >> 10 << 12)  # pte2pa and pa2pte, without the calls
         if space.frames.pager is not None:
             space.frames.pager.changed(frame)
-        after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
+        after = space.table.words[index] = frame >> 2 | before & COW_KEEPS | OWN_PAGE
         if before & PTE_X:
             space.code_changed()
         if by_kernel:
@@ -78,7 +78,7 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     elif space.paging.lazy and va & ~PGMASK < space.size and access is not FETCH:
         if index < 0:
             index = space.table.walk(va)
-        after = space.table.words[index] = pa2pte(space.frames.kalloc_zeroed()) | NEW_PAGE[access]
+        after = space.table.words[index] = space.frames.kalloc_zeroed() >> 2 | NEW_PAGE[access]
     else:
         area = space.area_at(va)
         if area is None or by_kernel or not area.allows(access):

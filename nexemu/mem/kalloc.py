@@ -69,7 +69,7 @@ class FrameAllocator:
         self.pager: Reclaimer | None = None
         self._first = ram.base + KERNEL_PAGES * PGSIZE
         self.total = (ram.end - self._first) >> PGSHIFT
-        self.refs = array("i", bytes(4 * (ram.size >> PGSHIFT)))
+        self.refs = memoryview(array("i", bytes(4 * (ram.size >> PGSHIFT))))  # quicker to store to
         self._free: list[PA] = []  # frames that were used once, the last freed on top
         self._frontier = self._first  # frames from here to the end were never used
 
@@ -85,18 +85,25 @@ class FrameAllocator:
 
     def kalloc(self) -> PA:
         """A frame full of junk, held once. Raises OutOfMemory."""
-        return self._take(ALLOC_JUNK)
+        pa = self._take()
+        self.ram.write(pa, ALLOC_JUNK)
+        return pa
 
     def kalloc_zeroed(self, incoming: int = NOBODY) -> PA:
         """A frame full of zeros, held once; ``incoming`` tells the pager what for. Raises OutOfMemory."""
-        return self._take(ZERO_PAGE, incoming)
+        pa = self._take(incoming)
+        start = pa - self.ram.base
+        self.ram.bytes[start : start + PGSIZE] = ZERO_PAGE
+        return pa
 
     def kalloc_copy(self, source: PA) -> PA:
         """A frame with the bytes of the frame at ``source``, held once. Raises OutOfMemory."""
-        start = source - self.ram.base
-        return self._take(self.ram.bytes[start : start + PGSIZE], NOBODY, source)
+        copy = self._take(NOBODY, source)
+        self.ram.copy_page(source, copy)
+        return copy
 
-    def _take(self, content: bytes | memoryview, incoming: int = NOBODY, keep: PA | None = None) -> PA:
+    def _take(self, incoming: int = NOBODY, keep: PA | None = None) -> PA:
+        """A free frame, held once from here on, whatever it contains."""
         if self.fail_at is not None:
             self._count_down_to_failure()
         ram = self.ram
@@ -110,9 +117,7 @@ class FrameAllocator:
             pa = self._free.pop()
         else:
             raise OutOfMemory("no frame is left")
-        start = pa - ram.base
-        ram.bytes[start : start + PGSIZE] = content
-        self.refs[start >> 12] = 1
+        self.refs[(pa - ram.base) >> 12] = 1
         return pa
 
     def _count_down_to_failure(self) -> None:
@@ -145,11 +150,12 @@ class FrameAllocator:
     def unshare(self, pa: PA) -> PA:
         """A frame with the bytes at ``pa`` that the caller alone holds, in exchange for its hold on
         ``pa``: ``pa`` itself where nobody else holds it, else a copy. Raises OutOfMemory."""
-        start = pa - self.ram.base
-        if self.refs[start >> 12] == 1:
+        index = (pa - self.ram.base) >> 12
+        if self.refs[index] == 1:
             return pa
-        copy = self._take(self.ram.bytes[start : start + PGSIZE], NOBODY, pa)
-        self.refs[start >> 12] -= 1
+        copy = self._take(NOBODY, pa)
+        self.ram.copy_page(pa, copy)
+        self.refs[index] -= 1
         return copy
 
     def refcount(self, pa: PA) -> int:

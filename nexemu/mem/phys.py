@@ -56,3 +56,7 @@ class PhysicalMemory:
         """Store ``data`` at ``pa``."""
         start = pa - self.base
         self.bytes[start : start + len(data)] = data
+
+    def copy_page(self, source: PA, target: PA) -> None:
+        """Copy one frame onto another."""
+        self._mapping.move(target - self.base, source - self.base, PGSIZE)
