@@ -4,6 +4,7 @@ Each command lives in its own module, which is imported when it is called for: b
 does not load the model's converter.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -27,6 +28,10 @@ COMMANDS: Final[Mapping[str, str]] = {
     "kv": "nexemu.kv_command",
 }
 """Where the typer app of each command is, in the order of ``--help``."""
+
+
+UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+"""A command line that cannot be parsed. Typer exports only this kind of it."""
 
 
 class LazyGroup(TyperGroup):
@@ -63,11 +68,26 @@ def nexemu(version: bool = typer.Option(False, "--version", help="Print the vers
 
 def main() -> None:
     """Run the command line; the operator's mistakes end with one line and status 2."""
+    open_standard_descriptors()
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except UsageError as error:
+        if message := error.format_message():  # empty: the help was printed in its place
+            print(f"nexemu: {message} (--help lists the options)", file=sys.stderr)
+        sys.exit(2)
     except OperatorError as error:
         print(f"nexemu: {error}", file=sys.stderr)
         sys.exit(2)
     except KernelPanic as error:
         print(f"nexemu: panic: {error}", file=sys.stderr)
         sys.exit(70)
+
+
+def open_standard_descriptors() -> None:
+    """Where one of 0, 1 and 2 is closed, let it be /dev/null: the next file to be opened would get its
+    number, and what is meant for the screen would go there."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)

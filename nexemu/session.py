@@ -1,5 +1,6 @@
 """One machine on this process's standard input and output, from boot to its end."""
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -25,7 +26,7 @@ def run_machine(
 ) -> int:
     """Boot a machine on this process's standard input and output and run it to its end; init's status.
     ``folders`` fill its file system, the package's own guests first."""
-    on_terminal = sys.stdin.isatty()
+    on_terminal = os.isatty(0)
     keyboard = TerminalKeyboard() if on_terminal else FileKeyboard()
     kernel = Kernel(options, scheduler, keyboard, write_stdout, log, emit)
     for folder in folders:

@@ -8,13 +8,15 @@ the kernel. Ctrl-A X leaves, as in QEMU; Ctrl-A Ctrl-A types one Ctrl-A.
 import os
 import signal
 import socket
-import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader, FileIO
 from queue import SimpleQueue
 from typing import Final
+
+from nexemu.errors import OperatorError
 
 CHUNK: Final = 4096
 ESCAPE: Final = 0x01  # Ctrl-A
@@ -29,13 +31,19 @@ class FileKeyboard:
 
     on_demand = True
 
+    def __init__(self) -> None:
+        self._file = BufferedReader(FileIO(0, closefd=False))
+
     def poll(self) -> bytes:
         """Nothing is typed unasked."""
         return b""
 
     def wait(self) -> bytes | None:
-        """The next line, None at the end."""
-        return sys.stdin.buffer.readline() or None
+        """The next line, None at the end. Raises OperatorError."""
+        try:
+            return self._file.readline() or None
+        except OSError as error:
+            raise OperatorError(f"standard input: {error.strerror}") from error
 
 
 class TerminalKeyboard:
@@ -134,6 +142,12 @@ def _stop_at_each_byte(source: socket.socket, stop: Callable[[], None]) -> None:
 
 
 def write_stdout(data: bytes | memoryview) -> None:
-    """All of ``data`` to standard output, at once and unchanged."""
-    while data:
-        data = data[os.write(1, data) :]
+    """All of ``data`` to standard output, at once and unchanged. Raises OperatorError; BrokenPipeError when
+    its reader has gone."""
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OperatorError(f"standard output: {error.strerror}") from error
