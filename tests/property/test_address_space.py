@@ -14,7 +14,7 @@ from nexemu.errors import BadAddress, BadCall, OutOfMemory
 from nexemu.mem.usercopy import copyin, copyout
 from nexemu.riscv import PGSIZE, Access, pte2pa
 
-FRAMES = 2048
+FRAMES = 4096
 MOST = 700  # pages of one process: more than one last-level table maps
 
 
