@@ -28,6 +28,9 @@ GUESTS: Final = Path(__file__).parent / "guests"
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
 
+BOOST_QUANTA: Final = 100
+"""Quanta after which MLFQ lifts everybody to its top level again."""
+
 ARGUMENT_ROOM: Final = 3500
 """Bytes of arguments that leave a guest some of its one stack page."""
 
@@ -112,9 +115,10 @@ def memory_for(mem: str | None, frames: int | None, folders: Sequence[Path]) -> 
 
 def scheduler_called(name: str, quantum: int) -> Scheduler:
     """The scheduling policy ``name``. Raises OperatorError."""
-    if name not in SCHEDULERS:
-        raise OperatorError(f"--sched {name}: there are {', '.join(SCHEDULERS)}")
-    return SCHEDULERS[name](SchedulerSetup(quantum=quantum))
+    online = [each for each, policy in SCHEDULERS.items() if policy.online]
+    if name not in online:
+        raise OperatorError(f"--sched {name}: in a running machine there are {', '.join(online)}")
+    return SCHEDULERS[name](SchedulerSetup(quantum=quantum, boost=BOOST_QUANTA * quantum))
 
 
 def evictor_called(name: str, memory: int) -> Evictor:
