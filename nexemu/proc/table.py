@@ -134,6 +134,8 @@ class ProcTable:
 
     def wake_due(self, cycles: int) -> None:
         """Everybody whose moment has come at ``cycles`` can run again."""
+        if not self._wake_at:
+            return
         for pid in [pid for pid, moment in self._wake_at.items() if moment <= cycles]:
             self.make_runnable(self._procs[pid])
 
