@@ -29,7 +29,9 @@ class Entry(Protocol):
 class Contestant(Protocol):
     """Somebody who can be graded."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Whose grade it will be."""
 
     def enter(self) -> AbstractContextManager[Entry]:
         """Be there for one test. Raises HandlerFailed when that is impossible."""

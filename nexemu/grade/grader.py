@@ -48,10 +48,11 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A graded handler."""
+    """A graded handler. ``problem`` says in a line why nothing could be earned, where that is so."""
 
     name: str
     verdicts: tuple[Verdict, ...]
+    problem: str = ""
 
     @property
     def score(self) -> int:
@@ -72,7 +73,8 @@ def grade(contestant: Contestant, rubric: Rubric, tell: Callable[[Verdict], None
         verdict = Verdict(test, why_not) if why_not else judge(contestant, test)
         verdicts.append(verdict)
         tell(verdict)
-    return Report(contestant.name, tuple(verdicts))
+    problem = f"cannot be loaded: {why_not.happened.splitlines()[-1]}" if why_not else ""
+    return Report(contestant.name, tuple(verdicts), problem)
 
 
 def judge(contestant: Contestant, test: Test) -> Verdict:
@@ -82,6 +84,8 @@ def judge(contestant: Contestant, test: Test) -> Verdict:
     try:
         with contestant.enter() as entry:
             _play(test, entry, journal)
+    except HandlerFailed as error:
+        failure = _explain(error, test, journal)
     except OperatorError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a handler brings about costs its point, no more

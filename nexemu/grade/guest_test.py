@@ -5,6 +5,7 @@ its exit status, the page faults that were counted, the processes that were kill
 that came back; never from what is printed.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,11 @@ class GuestTest:
     memory: int = 16 * MIB
     instructions: int = INSTRUCTIONS
     books: bool = True
+
+    @property
+    def about(self) -> str:
+        """The test in a sentence."""
+        return f"A machine of {self.memory // MIB} MiB runs `{shlex.join(self.command)}` as it should."
 
 
 def run_guest(test: GuestTest, make_handler: MakeHandler, journal: Journal) -> None:

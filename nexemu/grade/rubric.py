@@ -33,6 +33,11 @@ class Test:
     visible: bool = True
     eager: bool = False
 
+    @property
+    def about(self) -> str:
+        """The test in a sentence."""
+        return self.what.about
+
 
 @dataclass(frozen=True, slots=True)
 class Rubric:

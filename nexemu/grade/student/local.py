@@ -38,22 +38,24 @@ def read_handler(path: Path) -> str:
         ) from error
 
 
+def handler_at(path: Path, emit: Emit | None) -> Handler:
+    """The handler at ``path``, for one machine; ``emit`` is told what it does. Raises OperatorError when it
+    cannot be read, HandlerFailed when it cannot be executed, and whenever it breaks."""
+    return handler_of(LocalStudent(read_handler(path), "handler.py" if path.is_dir() else path.name), emit)
+
+
 class LocalStudent:
-    """The functions of the handler at ``path``. Raises OperatorError when it cannot be read, HandlerFailed
-    when it cannot be executed."""
+    """The functions of the handler ``text``, to be called ``name``. Raises HandlerFailed."""
 
-    def __init__(self, path: Path) -> None:
-        self._handler = load(read_handler(path), "handler.py" if path.is_dir() else path.name)
+    def __init__(self, text: str, name: str, limited: bool = False) -> None:
+        self._handler = load(text, name)
+        self._limited = limited
         self._primitives: Primitives | None = None
-
-    def handler(self, emit: Emit | None) -> Handler:
-        """The handler that asks them, for one machine."""
-        return handler_of(self, emit)
 
     def call(self, function: Function, spaces: Sequence[AddressSpace], a: int = 0, b: int = 0) -> int:
         """See :class:`~nexemu.grade.student.adapter.Student`."""
         primitives = self._primitives
         if primitives is None or primitives.frames is not spaces[0].frames:
-            primitives = self._primitives = Primitives(spaces[0].frames, limited=False)
+            primitives = self._primitives = Primitives(spaces[0].frames, self._limited)
         handles = primitives.begin(spaces)
         return answer(self._handler, function, primitives, handles, a, b)

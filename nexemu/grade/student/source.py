@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from typing import Any, Final, NamedTuple
 
-from nexemu.errors import GuestError
+from nexemu.errors import GuestError, OperatorError
 from nexemu.grade.kit import Space
 from nexemu.grade.primitive import Function, Kernel
 from nexemu.riscv import Access
@@ -19,7 +19,7 @@ MOST_LINES: Final = 30
 """Lines of a traceback that are kept; its end says what happened."""
 
 
-class HandlerFailed(Exception):
+class HandlerFailed(OperatorError):
     """The handler did what no handler may do; the text is what its author should see."""
 
 
