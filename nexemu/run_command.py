@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ import typer
 from nexemu.errors import OperatorError
 from nexemu.events import Emit
 from nexemu.evict import POLICIES as EVICTORS
+from nexemu.grade.student.local import handler_at
 from nexemu.kernel import Options
 from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
@@ -53,6 +55,9 @@ Quantum = Annotated[int, typer.Option(min=1, help="A turn, in instructions, for 
 Frames = Annotated[int | None, typer.Option(min=64, help="RAM in frames of 4 KiB, instead of --mem.")]
 Swap = Annotated[str | None, typer.Option(help="Where pages go when frames run out, e.g. 64M.")]
 Evict = Annotated[str, typer.Option(help=f"Which page goes there: {', '.join(EVICTORS)}.")]
+HandlerFile = Annotated[
+    Path | None, typer.Option("--handler", help="A handler.py that decides about memory; see `nexemu new`.")
+]
 Audit = Annotated[bool, typer.Option("--audit", help="After every trap, check all counts. Slow.")]
 Stats = Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")]
 Trace = Annotated[Path | None, typer.Option(help="Write every event to this file, one JSON line each.")]
@@ -75,6 +80,7 @@ def run(
     image: Image = None,
     sched: Sched = "round-robin",
     quantum: Quantum = QUANTUM,
+    handler: HandlerFile = None,
     audit: Audit = False,
     stats: Stats = False,
     trace: Trace = None,
@@ -97,8 +103,17 @@ def run(
     )
     scheduler = scheduler_called(sched, quantum)
     with _listeners(stats, trace) as emit:
+        if handler is not None:
+            options = _with_handler(options, handler, emit)
         status = run_machine(options, scheduler, folders, argv, emit)
     raise typer.Exit(status & 0xFF)
+
+
+def _with_handler(options: Options, path: Path, emit: Emit | None) -> Options:
+    """The machine of ``options``, with the handler at ``path`` in place of the kernel's own."""
+    if options.swap:
+        raise OperatorError("--handler and --swap do not go together: the exercise has no swapping")
+    return replace(options, handler=handler_at(path, emit))
 
 
 @contextmanager
