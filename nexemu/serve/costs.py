@@ -9,6 +9,7 @@ what they are good for is comparing policies.
 from dataclasses import dataclass
 from typing import Final
 
+from nexemu.kv.size import LLAMA3_8B
 from nexemu.serve.request import MICROSECOND, MILLISECOND
 
 PCIE: Final = 25_000_000_000
@@ -27,7 +28,7 @@ class Costs:
     attention: int = 3  # for each prompt token and each token before it
     decode: int = 20 * MICROSECOND  # for each sequence
     context: int = 64  # for each token of a decoding sequence
-    token_bytes: int = 128 << 10
+    token_bytes: int = LLAMA3_8B.token_bytes
 
     def of_prefill(self, start: int, end: int) -> int:
         """Computing the tokens of a prompt from ``start`` to ``end``."""
