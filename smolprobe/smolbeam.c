@@ -236,6 +236,11 @@ static void end_beam(struct beam *b) {
     b->pid = 0;
 }
 
+static void end_beams(const struct work *w, struct beam *beam) {
+    for (uint slot = 0; slot < w->width; slot++)
+        end_beam(&beam[slot]);
+}
+
 /* Kill those whose slot is needed; how many there were. */
 static int kill_beams(const struct work *w, struct beam *beam, uint room) {
     int killed = 0;
@@ -253,8 +258,10 @@ static int fork_beams(const struct work *w, struct beam *beam, const struct choi
     for (uint slot = 0; slot < w->width; slot++)
         if (room >> slot & 1) {
             beam[slot].pid = ask(w, chosen[slot].from, (struct command){.what = COPY, .slot = slot}).pid;
-            if (beam[slot].pid < 0)
+            if (beam[slot].pid < 0) {
+                end_beams(w, beam);
                 die("fork failed for beam %u: no memory, or no process left", slot + 1);
+            }
             ask(w, slot, (struct command){.what = SETTLE});
             forked++;
         }
@@ -272,9 +279,11 @@ static void decode_beams(const struct work *w, struct beam *beam, const struct c
 }
 
 /* A beam that gets no memory is killed, and its answer never comes. */
-static void expect_free(const struct memstat *now, uint64 needed) {
-    if ((uint64)now->free_pages < needed)
-        die("out of memory: %d pages are free, a step may take %lu", now->free_pages, needed);
+static void expect_free(const struct work *w, struct beam *beam, const struct memstat *now, uint64 needed) {
+    if ((uint64)now->free_pages >= needed)
+        return;
+    end_beams(w, beam);
+    die("out of memory: %d pages are free, a step may take %lu", now->free_pages, needed);
 }
 
 /* Let the beams become what was chosen, with readings of the machine's memory in between. */
@@ -286,10 +295,10 @@ static struct effect take_step(const struct work *w, struct beam *beam, struct c
     struct effect e = {.killed = kill_beams(w, beam, room)};
 
     read_memory(&thinned);
-    expect_free(&thinned, w->width * (workspace + weights / 512 + 16)); /* 16: tables, stack, data */
+    expect_free(w, beam, &thinned, w->width * (workspace + weights / 512 + 16)); /* 16: tables, stack, data */
     e.forked = fork_beams(w, beam, chosen, room);
     read_memory(&forked);
-    expect_free(&forked, 2ul * w->width * w->cache.arrays);
+    expect_free(w, beam, &forked, 2ul * w->width * w->cache.arrays);
     decode_beams(w, beam, chosen, position);
     read_memory(&decoded);
 
@@ -414,8 +423,7 @@ static void run_beams(struct work *w, const struct request *r, int as_text) {
     struct choice *history = reserve(r->generate * w->width * sizeof *history);
     say("running beam search...");
     struct effect total = search(w, r, beam, history);
-    for (uint i = 0; i < w->width; i++)
-        end_beam(&beam[i]);
+    end_beams(w, beam);
     show_beams(w, history, r->generate, as_text);
     summarise(&total);
 }

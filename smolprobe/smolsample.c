@@ -149,7 +149,7 @@ static struct settings parse_settings(int argc, char **argv) {
     return s;
 }
 
-/* A decimal of 0..largest, to six places. */
+/* A decimal of 0..largest, of whose places the first six count. */
 static float parse_decimal(const char *name, const char *text, uint largest) {
     uint64 millionths = 0, unit = 1000000;
     const char *p = text;
@@ -157,7 +157,7 @@ static float parse_decimal(const char *name, const char *text, uint largest) {
         millionths = millionths * 10 + (uint64)(*p - '0') * unit;
     int whole = p > text;
     if (whole && *p == '.' && p[1])
-        for (p++; *p >= '0' && *p <= '9' && unit >= 10; p++)
+        for (p++; *p >= '0' && *p <= '9'; p++)
             millionths += (uint64)(*p - '0') * (unit /= 10);
     if (!whole || *p || millionths > largest * 1000000ul)
         die("bad %s value", name);
@@ -195,6 +195,11 @@ struct report {
     struct memstat begun, settled, decoded;
 };
 
+static void wait_for_all(void) {
+    while (wait(NULL) > 0)
+        ;
+}
+
 /* Can so many processes be forked? As there is no way to ask, fork them; the dead keep their places until
  * they are waited for. */
 static void check_places(uint samples) {
@@ -207,8 +212,7 @@ static void check_places(uint samples) {
             break;
         forked++;
     }
-    for (uint i = 0; i < forked; i++)
-        wait(NULL);
+    wait_for_all();
     if (forked < samples)
         die("--samples %u: there are processes left for only %u", samples, forked);
 }
@@ -260,9 +264,12 @@ __attribute__((noreturn)) static void be_sample(const struct work *w, uint64 ran
     exit(0);
 }
 
-__attribute__((noreturn)) static void no_memory_for(uint sample) {
+/* The samples before this one wait for their turn, which does not come: they end. */
+__attribute__((noreturn)) static void give_up(uint sample, int start) {
     struct memstat now;
     read_memory(&now);
+    close(start);
+    wait_for_all();
     die("fork failed for sample %u: this process has %d pages, and %d are free", sample + 1,
         now.proc_mapped_pages, now.free_pages);
 }
@@ -278,7 +285,7 @@ static int fork_samples(const struct work *w, uint64 seed, int *start) {
         make_pipe(next);
         int pid = fork();
         if (pid < 0)
-            no_memory_for(i);
+            give_up(i, *start);
         if (pid == 0) {
             close(*start);
             close(reports[0]);
@@ -319,8 +326,10 @@ static struct totals collect(const struct work *w, int reports, uint *token) {
     for (uint i = 0; i < w->samples; i++) {
         struct report r;
         if (!receive(reports, &r, sizeof r) ||
-            !receive(reports, token + i * generate, generate * sizeof *token))
+            !receive(reports, token + i * generate, generate * sizeof *token)) {
+            wait_for_all();
             die("sample %u died: no memory?", i + 1);
+        }
         int fresh = mapped_between(&r.settled, &r.decoded);
         int copied = used_between(&r.settled, &r.decoded) - fresh;
         say("sample=%u kv_copied=%d kv_new=%d other_copied=%d", i + 1, copied, fresh,
@@ -328,8 +337,7 @@ static struct totals collect(const struct work *w, int reports, uint *token) {
         totals.copied += copied;
         totals.fresh += fresh;
     }
-    for (uint i = 0; i < w->samples; i++)
-        wait(NULL);
+    wait_for_all();
     return totals;
 }
 
