@@ -36,11 +36,10 @@ def run_machine(
     else:
         kernel.boot()
     with ExitStack() as stack:
+        stack.enter_context(interruptible(kernel.hart.stop))
         if isinstance(keyboard, TerminalKeyboard):
             stack.enter_context(raw_input())
             keyboard.listen(kernel.hart.stop)
-        else:
-            stack.enter_context(interruptible(kernel.hart.stop))
         try:
             return kernel.run()
         except Leave:

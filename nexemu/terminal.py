@@ -11,10 +11,10 @@ import socket
 import termios
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedReader, FileIO
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NoReturn
 
 from nexemu.errors import OperatorError
 
@@ -106,16 +106,25 @@ def _read_keys() -> bytes | None:
 
 @contextmanager
 def raw_input() -> Iterator[None]:
-    """Keys reach us one by one and unechoed, until the block ends. Output keeps turning NL into CR NL."""
+    """Keys reach us one by one and unechoed, until the block ends, be it by a signal. Output keeps turning NL
+    into CR NL."""
     before = termios.tcgetattr(0)
     raw = termios.tcgetattr(0)
     raw[0] &= ~(termios.ICRNL | termios.IXON)
     raw[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
+    handlers = {number: signal.signal(number, _end_by_signal) for number in (signal.SIGTERM, signal.SIGHUP)}
     termios.tcsetattr(0, termios.TCSADRAIN, raw)
     try:
         yield
     finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+        with suppress(termios.error):  # the terminal itself may be gone
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _end_by_signal(number: int, _frame: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 @contextmanager
