@@ -125,12 +125,11 @@ class Hart:
         self._load(context)
         self._enter(space)
         self._exception = self._fault = self._error = None
+        if (budget is not None) != self._counting:
+            self._change_counting(context.pc)
         if self._stop_requested:
             self._stop_requested = False
             return Trap(TIMER, context.pc)
-        if budget is None and self._counting:
-            self._stop_counting(context.pc)
-        self._counting = budget is not None
         went_on = self._engine.start(context.pc, budget or 0)
         if self._error is not None:
             raise self._error
@@ -181,11 +180,17 @@ class Hart:
             self._translate = space.translate
             self._epoch = space.epoch
 
+    def _change_counting(self, pc: VA) -> None:
+        """Whether Unicorn counts instructions is part of the code it makes."""
+        self._engine.flush_code()
+        if self._counting:
+            self._stop_counting(pc)
+        self._counting = not self._counting
+
     def _stop_counting(self, pc: VA) -> None:
         """Let Unicorn leave the mode in which it counts instructions. It looks up the page of every block
         that it ever counted, whichever space that was in: answer anything, run nothing, forget all."""
         self._translate = self._any_translation
-        self._engine.flush_code()
         self._engine.set_exits([pc])
         self._engine.start(pc, 0)
         self._engine.set_exits(self._forbidden)

@@ -651,3 +651,22 @@ def test_no_tlb_size_serves_a_stale_page(program, space):
     assert run.get(A0) == 1
     for page in (0, 255, 256, 767, 768, 769, 1999):
         assert int.from_bytes(space.ram.read(first + page * PAGE, 4), "little") == 2000 - page
+
+
+def test_a_loop_that_ran_free_can_be_counted_afterwards(program, space):
+    """Its translation has no place to count in: it must not be used."""
+    run = program("loop: addi a0, a0, 1; beqz a2, on; sw a0, 0(a1); on: j loop", x11=MISSING)
+
+    def stop(va, access):
+        if access is Access.WRITE:
+            space.map(MISSING, OWN)
+            run.hart.stop()
+
+    space.on_miss = stop
+    run.run(30)
+    run.set(A2, 1)
+    assert run.run().cause == Cause.TIMER, "stopped by the fill hook"
+    run.set(A2, 0)
+    before = run.get(A0)
+    assert run.run(300).cause == Cause.TIMER
+    assert 99 <= run.get(A0) - before <= 101
