@@ -108,8 +108,8 @@ def px(level: int, va: VA) -> int:
 
 
 def pa2pte(pa: PA) -> PTE:
-    """A PTE without flags that names the frame at ``pa``."""
-    return pa >> 12 << 10
+    """A PTE without flags that names the frame at ``pa``, which is page aligned."""
+    return pa >> 2
 
 
 def pte2pa(pte: PTE) -> PA:

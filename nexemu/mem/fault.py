@@ -63,22 +63,15 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     index = space.table.lookup(va) if va < MAXVA else -1
     before = space.table.words[index] if index >= 0 else 0
     if before & COW_PAGE == COW_PAGE and access is WRITE:
-        frame = space.frames.unshare(before >> 10 << 12)  # pte2pa and pa2pte, without the calls
-        if space.frames.pager is not None:
-            space.frames.pager.changed(frame)
-        after = space.table.words[index] = frame >> 2 | before & COW_KEEPS | OWN_PAGE
-        if before & PTE_X:
-            space.code_changed()
-        if by_kernel:
-            space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
+        after = _break_cow(space, index, before, by_kernel)
     elif before & PTE_V or va >= MAXVA:
         raise BadAddress(va, why_bad(space, va, access))
     elif before and space.frames.pager is not None:
-        after = _swap_in(space, va, access, index)
+        after = _swap_in(space, va, access, index, by_kernel)
     elif space.paging.lazy and va & ~PGMASK < space.size and access is not FETCH:
         if index < 0:
             index = space.table.walk(va)
-        after = space.table.words[index] = space.frames.kalloc_zeroed() >> 2 | NEW_PAGE[access]
+        after = space.table.words[index] = pa2pte(space.frames.kalloc_zeroed()) | NEW_PAGE[access]
     else:
         area = space.area_at(va)
         if area is None or by_kernel or not area.allows(access):
@@ -91,12 +84,25 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     return after
 
 
-def _swap_in(space: AddressSpace, va: VA, access: Access, index: int) -> PTE:
+def _break_cow(space: AddressSpace, index: int, before: PTE, by_kernel: bool) -> PTE:
+    """Copy-on-write: the last owner takes W back in place, any other gets a copy of its own."""
+    frame = space.frames.unshare(pte2pa(before))
+    after = space.table.words[index] = pa2pte(frame) | before & COW_KEEPS | OWN_PAGE
+    if space.frames.pager is not None:
+        space.frames.pager.changed(frame)
+    if before & PTE_X:
+        space.code_changed()
+    if by_kernel:
+        space.epoch += 1  # the hart replaces the entry that it faulted on itself, no other
+    return after
+
+
+def _swap_in(space: AddressSpace, va: VA, access: Access, index: int, by_kernel: bool) -> PTE:
     """The page comes back with the rights that it had, which the access must respect like any other."""
     assert space.frames.pager is not None
     pte = space.frames.pager.bring_in(space, va, index)
     if pte & access != access:
-        return vmfault(space, va, access)
+        return vmfault(space, va, access, by_kernel)
     if access is WRITE:
         pte |= PTE_D
     space.table.words[index] = pte
