@@ -23,7 +23,7 @@ CANDIDATE: Final = re.compile(rb"(?=([\x73\xf3]..[\xc0\xc1]))", re.DOTALL)
 """The opcode SYSTEM in the first byte, a CSR number that begins with 0xC0 or 0xC1 in the last."""
 
 
-def counter_reads(code: bytes | memoryview, start: VA) -> Iterator[VA]:
+def counter_reads(code: bytes | bytearray | memoryview, start: VA) -> Iterator[VA]:
     """The addresses of such instructions in ``code``, which lies at ``start``. Bytes that look like one in
     the middle of another instruction are reported too; nothing ever stops there."""
     for found in CANDIDATE.finditer(code):

@@ -22,6 +22,10 @@ from nexemu.riscv import PGMASK, PTE_R, PTE_U, PTE_W, PTE_X, VA, pgroundup
 ELF64_HEADER_BYTES = 64
 PROGRAM_HEADER_BYTES = 56
 PF_X, PF_W = 1, 2
+MAGIC = b"\x7fELF"
+UNSAID = bytes(12)
+"""In place of the 12 bytes behind the magic number: no kernel of this kind looks at them, and pyelftools
+refuses values that it does not know."""
 
 
 class Segment(NamedTuple):
@@ -53,8 +57,8 @@ def read_executable(content: memoryview, apart: bool) -> Executable:
     structs = ELFStructs(little_endian=True, elfclass=64)
     structs.create_basic_structs()
     structs.create_advanced_structs()
-    header = _parse(structs.Elf_Ehdr, content[:ELF64_HEADER_BYTES], "header")
-    if bytes(content[:4]) != b"\x7fELF":
+    header = _parse(structs.Elf_Ehdr, MAGIC + UNSAID + content[16:ELF64_HEADER_BYTES], "header")
+    if content[:4] != MAGIC:
         raise BadExecutable("not an ELF file")
     if header["e_phentsize"] != PROGRAM_HEADER_BYTES:
         raise BadExecutable(f"program headers of {header['e_phentsize']} bytes, not {PROGRAM_HEADER_BYTES}")
@@ -79,7 +83,7 @@ def _check_apart(segments: Iterable[Segment]) -> None:
             raise BadExecutable(f"segments at {lower.vaddr:#x} and {upper.vaddr:#x} share a page")
 
 
-def _parse(struct: Any, data: memoryview, what: str) -> Any:
+def _parse(struct: Any, data: bytes | memoryview, what: str) -> Any:
     try:
         return struct_parse(struct, BytesIO(data))
     except ELFError as error:

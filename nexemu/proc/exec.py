@@ -6,7 +6,7 @@ leaves the process as it was.
 xv6: kernel/exec.c. ABI.md section 2.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nexemu.errors import BadExecutable
@@ -42,7 +42,7 @@ def load(space: AddressSpace, content: memoryview, argv: Sequence[bytes], person
         _load_segment(space, segment, content, start)
     top = _add_stack(space)
     space.code_changed()
-    space.forbidden = tuple(_counter_reads(program.segments, content))
+    space.forbidden = tuple(_counter_reads(space))
     sp = _push_arguments(space, top, argv)
     return Image(program.entry, sp, len(argv))
 
@@ -70,11 +70,18 @@ def _add_stack(space: AddressSpace) -> VA:
     return top
 
 
-def _counter_reads(segments: Iterable[Segment], content: memoryview) -> Iterator[VA]:
-    for segment in segments:
-        if segment.flags & PTE_X:
-            code = content[segment.offset : segment.offset + segment.filesz]
-            yield from counter_reads(code, segment.vaddr)
+def _counter_reads(space: AddressSpace) -> Iterator[VA]:
+    """Where the loaded text reads performance counters. The pages are searched and not the file, of which
+    many segments may show the same part; those that follow each other together, for an instruction may
+    lie across two."""
+    code, start = bytearray(), 0
+    for leaf in space.table.leaves(0, space.size):
+        if leaf.pte & PTE_X:
+            if leaf.va != start + len(code):
+                yield from counter_reads(code, start)
+                code, start = bytearray(), leaf.va
+            code += space.frames.ram.read(pte2pa(leaf.pte), PGSIZE)
+    yield from counter_reads(code, start)
 
 
 def _push_arguments(space: AddressSpace, top: VA, argv: Sequence[bytes]) -> VA:

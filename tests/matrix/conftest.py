@@ -21,7 +21,7 @@ def gates():
     return gate
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def tried(request):
     """Call it once for each case."""
 
