@@ -115,7 +115,7 @@ class Kernel:
         return Pager(frames, SwapArea(swap), evictor, self._spaces, hart.shootdown)
 
     def _spaces(self) -> list[AddressSpace]:
-        return [proc.space for proc in self.procs]
+        return self.procs.spaces()
 
     def load_files(self, folder: Path) -> None:
         """Copy the tree below the host's ``folder`` into the file system; what is there already is replaced.

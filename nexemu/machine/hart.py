@@ -222,12 +222,15 @@ class Hart:
         except BaseException as error:  # noqa: BLE001 - run() raises it again, out of C's reach
             self._error = error
             return False
-        if pte & PTE_X and access == MEM_WRITE:
+        if pte & PTE_X and (access == MEM_WRITE or self._has_new_code()):
             self._engine.stop()  # a page of code may have moved: come back and compare the code epoch
         result = self._results.get(where) or self._result_at(where)
         result[0] = pte >> 10 << 12
         result[1] = pte >> 1 & 7  # R, W and X are Unicorn's rights, one bit up
         return True
+
+    def _has_new_code(self) -> bool:
+        return self._space is not None and self._space.code_epoch > self._code_epoch
 
     def _result_at(self, address: int) -> memoryview:
         """The two words at ``address``: a place on Unicorn's stack, of which there are but a few. Kept, since

@@ -78,7 +78,7 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
             raise BadAddress(va, why_bad(space, va, access))
         after = _map_from_area(space, va, access, area)
     if space.frames.pager is not None and not before & PTE_SWAP:
-        space.frames.pager.mapped(space, va)
+        space.frames.pager.mapped(space, va, pte2pa(after))
     if space.paging.emit is not None:
         _report(space, va, access, by_kernel, before, after)
     return after

@@ -45,8 +45,8 @@ class Reclaimer(Protocol):
     def lose(self) -> None:
         """Page tables are about to be freed: what is known of pages may be wrong from here on."""
 
-    def mapped(self, space: Any, va: VA) -> None:
-        """A page fault gave ``space`` a new page at ``va``."""
+    def mapped(self, space: Any, va: VA, frame: PA) -> None:
+        """A page fault gave ``space`` a new page at ``va``, in ``frame``."""
 
     def bring_in(self, space: Any, va: VA, index: int) -> PTE:
         """Give a swapped-out page a frame again; its new PTE. Raises OutOfMemory."""

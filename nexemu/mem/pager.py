@@ -1,7 +1,7 @@
 """Demand paging: when frames run out, a page leaves for the swap area, and comes back on its fault.
 
-Mechanism only: which page leaves is the evictor's choice. It sees page numbers, made of a pid and
-a virtual page, and asks about them through :class:`nexemu.policy.Pages`, which this is.
+Mechanism only: which page leaves is the evictor's choice. It sees page numbers and asks about them
+through :class:`nexemu.policy.Pages`, which this is.
 
 A swapped-out PTE has V clear, PTE_SWAP set, its rights in place and the slot where the frame was.
 Frames that are shared, as after fork, leave from all their page tables at once and are shared
@@ -10,13 +10,12 @@ since need not be written again; ``_slot_of`` and ``_frame_of`` remember those p
 """
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from nexemu.errors import OutOfMemory
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.rmap import Mapping, ReverseMap, any_has, page_number
 from nexemu.mem.swap import SwapArea
 from nexemu.mem.vm import AddressSpace
-from nexemu.memlayout import TRAPFRAME
 from nexemu.policy import Evictor, Pages
 from nexemu.riscv import (
     PA,
@@ -33,29 +32,27 @@ from nexemu.riscv import (
     PTE_X,
     VA,
     pa2pte,
-    pgrounddown,
-    pte2pa,
 )
 
 RIGHTS = PTE_RWX | PTE_U | PTE_COW
 
 
-class Mapping(NamedTuple):
-    """One PTE that points at a page: whose, where it is, and which page it maps."""
-
-    space: AddressSpace
-    at: int
-    va: VA
-
-
-def page_number(space: AddressSpace, va: VA) -> int:
-    """The evictor's name for a page."""
-    return space.pid << 26 | va >> 12
-
-
 class Pager(Pages):
     """``spaces`` gives the address spaces whose pages may leave. ``shootdown`` makes the hart forget all
     translations: a page may leave in the middle of an instruction of its owner."""
+
+    __slots__ = (
+        "swap",
+        "_frames",
+        "_evictor",
+        "_spaces",
+        "_shootdown",
+        "_rmap",
+        "_patience",
+        "_keep",
+        "_slot_of",
+        "_frame_of",
+    )
 
     def __init__(
         self,
@@ -70,9 +67,8 @@ class Pager(Pages):
         self._evictor = evictor
         self._spaces = spaces
         self._shootdown = shootdown
-        self._mappings: dict[int, list[Mapping]] = {}  # by page number, as of the last look
-        self._page_in: dict[PA, int] = {}  # the page number of what each frame holds
-        self._patience = 0  # victims until the next look
+        self._rmap = ReverseMap()
+        self._patience = 0  # victims until the next look at all page tables
         self._keep: PA | None = None
         self._slot_of: dict[PA, int] = {}
         self._frame_of: dict[int, PA] = {}
@@ -90,7 +86,7 @@ class Pager(Pages):
             self._patience -= 1
             page = self._evictor.victim(incoming, self)
             if page is not None:
-                self._page_out(self._mappings.pop(page))
+                self._page_out(page)
             elif fresh:
                 raise OutOfMemory("no frame is left, and no page that could leave")
             else:
@@ -99,32 +95,23 @@ class Pager(Pages):
 
     def _look(self) -> None:
         """Learn which pages are in memory, and tell the evictor which came and went by themselves."""
-        by_frame: dict[PA, list[Mapping]] = {}
-        for space in self._spaces():
-            for leaf in space.table.leaves(0, TRAPFRAME):
-                if leaf.pte & PTE_U:
-                    by_frame.setdefault(pte2pa(leaf.pte), []).append(Mapping(space, leaf.at, leaf.va))
-        seen = {page_number(found[0].space, found[0].va): found for found in by_frame.values()}
-        self._page_in = dict(zip(by_frame, seen, strict=True))
-        for page in self._mappings.keys() - seen.keys():
+        changes = self._rmap.look(self._spaces())
+        for page in changes.gone:
             self._evictor.remove(page)
-        for page in [page for page in seen if page not in self._mappings]:
+        for page in changes.came:
             self._evictor.admit(page)
-        self._mappings = seen
         self._evictor.tick(self)
-        self._patience = 1 + len(seen) // 16
+        self._patience = 1 + len(self._rmap) // 16
 
-    def _page_out(self, mappings: list[Mapping]) -> None:
-        """Swap the page of ``mappings`` out, unless it went by itself since the last look."""
-        first = mappings[0]
-        pte = first.space.table.words[first.at]
-        if not pte & PTE_V:
+    def _page_out(self, page: int) -> None:
+        """Swap ``page`` out, unless it went by itself since the last look. Raises OutOfMemory."""
+        frame, mappings = self._rmap.frame(page), self._rmap.mappings(page)
+        self._rmap.remove(page)
+        if frame is None:
             return
-        frame = pte2pa(pte)
         slot = self._stored(frame, mappings)
         for mapping in mappings:
-            words = mapping.space.table.words
-            words[mapping.at] = slot << 10 | words[mapping.at] & RIGHTS | PTE_SWAP
+            mapping.space.table.words[mapping.at] = slot << 10 | mapping.pte & RIGHTS | PTE_SWAP
             mapping.space.epoch += 1
             self.swap.hold(slot)
             self._frames.kfree(frame)
@@ -133,13 +120,26 @@ class Pager(Pages):
     def _stored(self, frame: PA, mappings: list[Mapping]) -> int:
         """A slot that holds what ``frame`` holds, referred to once for the caller. Raises OutOfMemory."""
         slot = self._slot_of.get(frame)
-        if slot is not None and not self._any(mappings, PTE_D):
+        if slot is not None and not any_has(mappings, PTE_D):
             self.swap.hold(slot)
             return slot
-        self.changed(frame)
-        slot = self.swap.allocate()
-        self.swap.write(slot, self._frames.ram.read(frame, PGSIZE))
-        return slot
+        self._forget_slot(frame)
+        if self.swap.full:
+            self._forget_a_copy()
+        return self.swap.store(self._frames.ram.read(frame, PGSIZE))
+
+    def _forget_a_copy(self) -> None:
+        """Free a slot whose page is in memory again, if there is one that nobody else needs."""
+        copies = (frame for slot, frame in self._frame_of.items() if self.swap.refs[slot] == 1)
+        frame = next(copies, None)
+        if frame is not None:
+            self._forget_slot(frame)
+
+    def _forget_slot(self, frame: PA) -> None:
+        slot = self._slot_of.pop(frame, None)
+        if slot is not None:
+            del self._frame_of[slot]
+            self.swap.drop(slot)
 
     # ---- in -----------------------------------------------------------------------------------
 
@@ -149,24 +149,13 @@ class Pager(Pages):
         words = space.table.words
         swapped = words[index]
         slot = swapped >> 10
-        page = page_number(space, va)
-        frame = self._frame_for(slot, page, private=bool(swapped & PTE_W))
+        frame = self._frame_for(slot, page_number(space, va), private=bool(swapped & PTE_W))
         pte = words[index] = pa2pte(frame) | swapped & RIGHTS | PTE_V | PTE_A
         self.swap.drop(slot)
-        self._admit(page, frame, Mapping(space, index, pgrounddown(va)))
+        self._admit(space, va, frame)
         if pte & PTE_X:
             space.code_changed()
         return pte
-
-    def _admit(self, page: int, frame: PA, mapping: Mapping) -> None:
-        """``page`` came in: alone, or to join others in a frame that we know. What fits neither is learnt at
-        the next look; until then it stays."""
-        if self._frames.refcount(frame) == 1 and page not in self._mappings:
-            self._evictor.admit(page)
-            self._mappings[page] = [mapping]
-            self._page_in[frame] = page
-        elif frame in self._page_in:
-            self._mappings[self._page_in[frame]].append(mapping)
 
     def _frame_for(self, slot: int, page: int, private: bool) -> PA:
         """A frame with the bytes of ``slot``: the one that is in memory already, where it may be shared."""
@@ -181,13 +170,16 @@ class Pager(Pages):
             self._slot_of[frame], self._frame_of[slot] = slot, frame
         return frame
 
+    def _admit(self, space: AddressSpace, va: VA, frame: PA) -> None:
+        page = self._rmap.add(space, va, alone=self._frames.refcount(frame) == 1)
+        if page is not None:
+            self._evictor.admit(page)
+
     # ---- what memory tells us ------------------------------------------------------------------
 
-    def mapped(self, space: AddressSpace, va: VA) -> None:
-        """A page fault gave ``space`` a new page at ``va``."""
-        index = space.table.lookup(va)
-        frame = pte2pa(space.table.words[index])
-        self._admit(page_number(space, va), frame, Mapping(space, index, pgrounddown(va)))
+    def mapped(self, space: AddressSpace, va: VA, frame: PA) -> None:
+        """A page fault gave ``space`` a new page at ``va``, in ``frame``."""
+        self._admit(space, va, frame)
 
     def hold(self, swapped: PTE) -> None:
         """One more page table has the swapped-out PTE ``swapped``."""
@@ -203,11 +195,8 @@ class Pager(Pages):
 
     def changed(self, frame: PA) -> None:
         """``frame`` no longer equals any slot: it is free, or about to be written by its one owner."""
-        slot = self._slot_of.pop(frame, None)
-        if slot is not None:
-            del self._frame_of[slot]
-            self.swap.drop(slot)
-        self._page_in.pop(frame, None)
+        self._forget_slot(frame)
+        self._rmap.reused(frame)
 
     def slots_remembered(self) -> Iterable[int]:
         """The slots that the pager itself refers to."""
@@ -218,8 +207,9 @@ class Pager(Pages):
     def accessed(self, page: int) -> bool:
         """Whether any owner used it since this was asked last. The hart forgets the page before it goes on,
         or it would not set A again."""
-        mappings = self._mappings[page]
-        used = self._any(mappings, PTE_A)
+        self._rmap.frame(page)
+        mappings = self._rmap.mappings(page)
+        used = any_has(mappings, PTE_A)
         if used:
             for mapping in mappings:
                 mapping.space.table.words[mapping.at] &= ~PTE_A
@@ -228,16 +218,13 @@ class Pager(Pages):
 
     def dirty(self, page: int) -> bool:
         """Whether it must be written before it leaves."""
-        mappings = self._mappings[page]
-        frame = pte2pa(mappings[0].space.table.words[mappings[0].at])
-        return frame not in self._slot_of or self._any(mappings, PTE_D)
+        frame = self._rmap.frame(page)
+        return frame is not None and (frame not in self._slot_of or any_has(self._rmap.mappings(page), PTE_D))
 
     def pinned(self, page: int) -> bool:
-        """Whether it must stay: it is being copied, or somebody holds it whom we do not see."""
-        mappings = self._mappings[page]
-        pte = mappings[0].space.table.words[mappings[0].at]
-        frame = pte2pa(pte)
-        return bool(pte & PTE_V) and (frame == self._keep or self._frames.refcount(frame) != len(mappings))
-
-    def _any(self, mappings: list[Mapping], bit: int) -> bool:
-        return any(mapping.space.table.words[mapping.at] & bit for mapping in mappings)
+        """Whether it must stay: it is being copied, or somebody holds it whom we do not see. A page that
+        went by itself may be chosen: that costs nothing."""
+        frame = self._rmap.frame(page)
+        if frame is None:
+            return False
+        return frame == self._keep or self._frames.refcount(frame) != len(self._rmap.mappings(page))

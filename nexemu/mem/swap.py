@@ -7,6 +7,7 @@ however the machine ends.
 
 import os
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterable
 
@@ -17,14 +18,16 @@ from nexemu.riscv import PGSIZE
 class SwapArea:
     """``size`` bytes, a whole number of pages. Raises OperatorError when the host has no room for a file."""
 
-    __slots__ = ("refs", "_file", "_free")
+    __slots__ = ("refs", "_file", "_free", "__weakref__")
 
     def __init__(self, size: int) -> None:
         try:
-            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - open as long as the machine
+            with tempfile.TemporaryFile(buffering=0) as file:
+                self._file = os.dup(file.fileno())
         except OSError as error:
             where = tempfile.gettempdir()
             raise OperatorError(f"no room for a swap file in {where}: {error.strerror}") from error
+        weakref.finalize(self, os.close, self._file)
         self.refs = [0] * (size // PGSIZE)
         self._free = list(reversed(range(len(self.refs))))
 
@@ -40,11 +43,24 @@ class SwapArea:
         """Slots that something refers to."""
         return len(self.refs) - len(self._free)
 
-    def allocate(self) -> int:
-        """A free slot, referred to once. Raises OutOfMemory."""
+    @property
+    def full(self) -> bool:
+        """Whether every slot is referred to."""
+        return not self._free
+
+    def store(self, page: bytes) -> int:
+        """Write ``page`` to a free slot, which is then referred to once. Raises OutOfMemory when there is
+        none, or when the host's disk is full."""
         if not self._free:
             raise OutOfMemory("the swap area is full")
-        slot = self._free.pop()
+        slot = self._free[-1]
+        try:
+            written = os.pwrite(self._file, page, slot * PGSIZE)
+        except OSError as error:
+            raise OutOfMemory(f"the swap file cannot grow: {error.strerror}") from error
+        if written < PGSIZE:
+            raise OutOfMemory("the swap file cannot grow: the disk is full")
+        self._free.pop()
         self.refs[slot] = 1
         return slot
 
@@ -62,10 +78,6 @@ class SwapArea:
         if self.refs[slot] == 0:
             self._free.append(slot)
 
-    def write(self, slot: int, page: bytes | memoryview) -> None:
-        """Store a page."""
-        os.pwrite(self._file.fileno(), page, slot * PGSIZE)
-
     def read(self, slot: int) -> bytes:
-        """The page that was stored last."""
-        return os.pread(self._file.fileno(), PGSIZE, slot * PGSIZE)
+        """The page that was stored there."""
+        return os.pread(self._file, PGSIZE, slot * PGSIZE)

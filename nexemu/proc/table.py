@@ -55,9 +55,16 @@ class ProcTable:
         self._procs: dict[int, Proc] = {}
         self._next_pid = limits.workers + 1
         self._wake_at: dict[int, int] = {}  # pid to cycle, for those who sleep until a moment
+        self._unborn: AddressSpace | None = None  # of the child that fork is making
 
     def __iter__(self) -> Iterator[Proc]:
         return iter(tuple(self._procs.values()))
+
+    def spaces(self) -> list[AddressSpace]:
+        """The memory of all processes, also of one that is not complete yet: a fork may need more frames
+        than there are, and then the child's first pages leave for its last ones."""
+        own = [proc.space for proc in self._procs.values()]
+        return own if self._unborn is None else [*own, self._unborn]
 
     def find(self, pid: int) -> Proc | None:
         """The process with this pid, a zombie included."""
@@ -105,11 +112,15 @@ class ProcTable:
     def _copy_space(self, parent: AddressSpace) -> tuple[AddressSpace, Copied]:
         space = self.new_space()
         space.code_epoch, space.forbidden = parent.code_epoch, parent.forbidden
+        space.pid = self._next_pid
+        self._unborn = space
         try:
             return space, self.paging.handler.fork_copy(parent, space)
         except OutOfMemory:
             space.free()
             raise
+        finally:
+            self._unborn = None
 
     def make_runnable(self, proc: Proc) -> None:
         """``proc`` can run: queue it."""
