@@ -12,10 +12,11 @@ from nexemu.mem.phys import PhysicalMemory
 from nexemu.mem.vm import AddressSpace, Paging
 from nexemu.memlayout import KERNEL_PAGES
 from nexemu.observe.recorder import Recorder
+from nexemu.param import QUANTUM
 from nexemu.personality import NEXOS
 from nexemu.proc.proc import State
 from nexemu.riscv import PGSIZE, pte2pa
-from nexemu.sched import POLICIES
+from nexemu.sched import POLICIES, Setup
 
 ROOT = Path(__file__).parent.parent
 SWITCHES = [(lazy, cow) for lazy in (False, True) for cow in (False, True)]
@@ -152,7 +153,18 @@ class Machine:
     init: bytes
     folders: list[Path] = field(default_factory=list)
 
-    def build(self, *, typed=b"", keyboard=None, memory=16 * MIB, emit=None, folders=(), **options):
+    def build(
+        self,
+        *,
+        typed=b"",
+        keyboard=None,
+        memory=16 * MIB,
+        emit=None,
+        folders=(),
+        sched="round-robin",
+        quantum=QUANTUM,
+        **options,
+    ):
         """A machine that is not booted yet."""
         events, screen, log = Recorder(), bytearray(), []
 
@@ -163,7 +175,7 @@ class Machine:
 
         kernel = Kernel(
             Options(memory=memory, personality=NEXOS, **options),
-            POLICIES["round-robin"](),
+            POLICIES[sched](Setup(quantum=quantum)),
             keyboard or Typed(typed),
             screen.extend,
             log.append,
