@@ -61,6 +61,10 @@ class File(ABC):
             raise BadFile("not open for writing")
         return self._write(data)
 
+    def unread(self, data: Data) -> None:
+        """Take the end of what was read last back, where the next reader could still want it."""
+        return
+
     def stat(self) -> bytes:
         """``struct stat``. Raises BadFile where there is no inode."""
         if self.inode is None:
@@ -114,6 +118,9 @@ class PipeEnd(File):
 
     def _write(self, data: Data) -> int:
         return self.pipe.write(data)
+
+    def unread(self, data: Data) -> None:
+        self.pipe.unread(bytes(data))
 
 
 class DeviceFile(File):

@@ -38,6 +38,10 @@ class Pipe:
         del self._data[:count]
         return taken
 
+    def unread(self, data: bytes) -> None:
+        """Take the end of what was read last back: nobody has received it."""
+        self._data[:0] = data
+
     def write(self, data: Data) -> int:
         """Take as much of ``data`` as there is room for; returns how many bytes, 0 when the pipe is full.
         Raises BadFile when there is something to write and nobody can read any more."""

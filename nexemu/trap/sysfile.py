@@ -9,7 +9,7 @@ xv6: kernel/sysfile.c and fileread(), filewrite(). ABI.md section 3.
 from collections.abc import Mapping
 from typing import Final
 
-from nexemu.errors import BadAddress, BadCall, GuestError
+from nexemu.errors import BadAddress, BadCall, GuestError, OutOfMemory
 from nexemu.fs.file import DeviceFile, File, InodeFile
 from nexemu.mem.usercopy import copyout, user_pieces
 from nexemu.proc.proc import KernelStack, Proc
@@ -51,7 +51,11 @@ def _read_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> K
     proc.saw_end = isinstance(file, DeviceFile) and not data and n > 0 and machine.console.ended
     try:
         copyout(proc.space, buf, data)
+    except OutOfMemory:
+        file.unread(data)
+        raise
     except BadAddress as bad:
+        file.unread(data[bad.va - buf + 1 :])  # byte by byte, the one that met the bad address is lost
         return _short_count(machine, bad, buf)
     return len(data)
 

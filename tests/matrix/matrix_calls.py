@@ -108,8 +108,9 @@ def read(case, fd, buf, n):
         done = case.memory.write(buf, data)
         case.offset += len(data) if done == len(data) else 0
     elif kind == "reader":
-        data, case.piped = case.piped[:n], case.piped[n:]
+        data = case.piped[:n]
         done = case.memory.write(buf, data)
+        case.piped = case.piped[min(done + 1, len(data)) :]  # byte by byte: the one that failed is lost
     else:
         data, case.typed = case.typed[:n], case.typed[n:]
         done = case.memory.write(buf, data)
