@@ -95,8 +95,9 @@ class BlockManager:
 
     def allocate(self, sequence: int, tokens: Sequence[int]) -> int:
         """Begin a sequence with a prompt. The result is how many tokens, from the first on, need not be
-        computed: they are in blocks that held them already. It is never all of them, because the
-        last one is what the next token is predicted from. Raises OutOfMemory."""
+        computed: they are in blocks that held them already. It is never all of them, because the last
+        one is what the next token is predicted from. The others are known from now on to whoever asks,
+        so they have to be computed before anything else. Raises OutOfMemory."""
         self._must_be_new(sequence)
         hits = self._hits(tokens)
         if self._blocks_taken(len(tokens), hits) > self.pool.free_blocks:

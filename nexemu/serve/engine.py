@@ -2,12 +2,12 @@
 
 Owns the queues. A request waits, runs, perhaps waits again after a preemption, and ends. In each step
 every running request that has its prompt behind it gets a slot for its last token; if there is none,
-the request that was admitted last is preempted. Where nobody was, waiting requests are admitted.
-Then the model computes all new prompts whole and one token for everybody else.
+the request that was admitted last is preempted. Then waiting requests are admitted, and the model
+computes all new prompts whole and one token for everybody else.
 
 Who is admitted next is a scheduler's choice: one of the kernel's own policies, with a request for a
-process and tokens for ticks. What has been admitted once is ahead of the scheduler's queue when it
-was preempted.
+process and tokens for ticks. Who was preempted is ahead of the scheduler's queue; so nobody takes
+the memory for which somebody else had to stop.
 
 Yu et al., "Orca" (2022); Kwon et al., "PagedAttention" (2023), section 4.5
 """
@@ -105,16 +105,16 @@ class Engine:
         """One step of the model, or a jump to the next arrival when nobody is there. False when there was
         neither: somebody waits, and has no room though nobody runs."""
         self._receive()
-        time, preempted = self._grow()
+        time = self._grow()
         time += self._costs.of_decode(len(self._running), sum(map(self._length, self._running)))
-        if not preempted:
-            time += self._admit()
+        time += self._admit()
         if not self._running:
             return self._jump()
         self.now += self._costs.step + time
         self._emit()
         self.outcome.steps += 1
-        self._sample()
+        if self.now >= self._next_sample:
+            self._sample()
         return True
 
     def wait_until(self, moment: int) -> None:
@@ -132,10 +132,9 @@ class Engine:
                 self._scheduler.ready(self._arrived)
             self._arrived += 1
 
-    def _grow(self) -> tuple[int, int]:
-        """A slot for the last token of everybody who runs. The result is the time that preemptions take,
-        and how many there are."""
-        time = preempted = position = 0
+    def _grow(self) -> int:
+        """A slot for the last token of everybody who runs. The result is the time that preemptions take."""
+        time = position = 0
         while position < len(self._running):
             number = self._running[position]
             output = self.outcome.records[number].request.output
@@ -144,8 +143,7 @@ class Engine:
                 position += 1
             except OutOfMemory:
                 time += self._preempt(self._running.pop())
-                preempted += 1
-        return time, preempted
+        return time
 
     def _preempt(self, number: int) -> int:
         record = self.outcome.records[number]
@@ -217,13 +215,14 @@ class Engine:
         if self._preempted or self._candidate is not None:
             return False
         if self._arrived < len(records):
+            self._sample()
             self.now = max(self.now, records[self._arrived].request.arrival)
+            self._sample()
         return True
 
     def _sample(self) -> None:
-        if self.now >= self._next_sample:
-            self.outcome.samples.append(Sample(self.now, self.memory.usage(), self.running, self.waiting))
-            self._next_sample = self.now + SAMPLE_EVERY
+        self.outcome.samples.append(Sample(self.now, self.memory.usage(), self.running, self.waiting))
+        self._next_sample = self.now + SAMPLE_EVERY
 
     def _length(self, number: int) -> int:
         return len(self.outcome.records[number].request.prompt) + self._generated[number]

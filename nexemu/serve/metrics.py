@@ -43,7 +43,7 @@ class Latency:
         """The latency over these times."""
         if not nanoseconds:
             return cls(0.0, 0.0, 0.0)
-        times = np.array(nanoseconds) / MILLISECOND
+        times = np.array(nanoseconds, float) / MILLISECOND
         return cls(float(times.mean()), float(np.median(times)), float(np.percentile(times, 99)))
 
 
@@ -105,10 +105,10 @@ def _mean_running(samples: Sequence[Sample]) -> float:
     return float(np.average([sample.running for sample in samples], weights=_weights(samples)))
 
 
-def _weights(samples: Sequence[Sample]) -> list[int]:
+def _weights(samples: Sequence[Sample]) -> list[float]:
     """For how long the engine had been as each sample shows it, since the one before."""
     ends = [sample.now for sample in samples]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return [float(end - start) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _ratio(part: float, whole: float) -> float:

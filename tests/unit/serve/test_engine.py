@@ -2,10 +2,17 @@ import pytest
 from serve_support import COSTS, MEMORIES, request
 
 from nexemu.errors import KernelPanic
+from nexemu.evict.lru import Lru
+from nexemu.kv.block_manager import BlockManager
+from nexemu.kv.radix_cache import RadixCache
+from nexemu.sched.fcfs import Fcfs
 from nexemu.sched.sjf import Sjf
+from nexemu.serve.contiguous_memory import ContiguousMemory
 from nexemu.serve.costs import Costs
 from nexemu.serve.engine import Batch
 from nexemu.serve.memory import Usage
+from nexemu.serve.paged_memory import PagedMemory
+from nexemu.serve.radix_memory import RadixMemory
 from nexemu.serve.schedulers import LongestPrefix
 
 
@@ -38,6 +45,17 @@ def test_the_clock_jumps_when_nobody_is_there(engine):
     outcome = engine([request(4, 1), request(4, 1, arrival=1_000_000)]).run()
     assert starts(outcome) == [0, 1_000_000]
     assert outcome.elapsed == 1_000_000 + 1040
+
+
+def test_nothing_runs_in_between(engine):
+    outcome = engine([request(4, 1), request(4, 1, arrival=1_000_000)]).run()
+    assert [(sample.now, sample.running) for sample in outcome.samples] == [
+        (1040, 0),
+        (1040, 0),
+        (1_000_000, 0),
+    ]
+    late = engine([request(4, 1, arrival=1_000_000)]).run()
+    assert [(sample.now, sample.running) for sample in late.samples] == [(0, 0), (1_000_000, 0)]
 
 
 def test_a_batch_is_full(engine):
@@ -150,11 +168,50 @@ def test_what_is_in_a_tree_is_at_hand_unless_it_was_evicted(engine):
     assert sum(record.recomputed for record in outcome.records) < 16
 
 
-def test_nobody_is_admitted_while_somebody_is_preempted(engine):
-    serving = engine([*GROWING, request(4, 1, arrival=1001)], "paged", slots=28)
-    while not serving.outcome.records[2].preemptions:
-        serving.step()
-    assert serving.outcome.records[3].admitted is None
+def test_nobody_takes_the_memory_for_which_somebody_had_to_stop(engine):
+    """There would be room for the small one at once."""
+    outcome = engine([*GROWING, request(2, 1, arrival=1001)], "paged", slots=28).run()
+    third, small = outcome.records[2:]
+    assert third.preemptions > 0
+    assert small.admitted >= outcome.records[0].finished
+
+
+def test_who_is_on_the_host_once_and_dropped_later_is_computed_again():
+    manager = BlockManager(8, 4, host_blocks=3, prefix_caching=False)
+    memory = PagedMemory(manager, COSTS)
+    asked = request(8, 9)
+    memory.admit(0, asked, 0)
+    memory.preempt(0)
+    assert memory.admit(0, asked, 1).cached == 8
+    manager.host.kalloc()
+    memory.preempt(0)
+    assert memory.admit(0, asked, 1).cached == 0
+
+
+# ---- the watermark --------------------------------------------------------------------------------
+
+
+def watched(kind):
+    """Four blocks of four tokens, one of which admission leaves free."""
+    if kind == "radix":
+        return RadixMemory(4, RadixCache(4, Lru()), watermark=1)
+    return PagedMemory(BlockManager(4, 4, watermark=1), COSTS)
+
+
+@pytest.mark.parametrize("kind", ["paged", "radix"])
+def test_admission_leaves_the_watermark_and_growth_uses_it(kind):
+    memory = watched(kind)
+    assert memory.admit(0, request(range(8), 9), 0) == (0, 0)
+    assert memory.admit(1, request(range(50, 58), 1), 0) is None
+    for token in range(8):
+        memory.append(0, token)
+    assert memory.usage().free == 0
+
+
+@pytest.mark.parametrize("kind", ["paged", "radix"])
+def test_what_would_touch_the_watermark_even_alone_is_refused(kind):
+    assert watched(kind).refusal(request(12, 1)) == ""
+    assert "it needs 5 blocks" in watched(kind).refusal(request(13, 1))
 
 
 # ---- sharing --------------------------------------------------------------------------------------
@@ -196,6 +253,43 @@ def test_a_better_candidate_replaces_one_that_did_not_fit(engine):
     shortest = Sjf(lambda number: requests[number].tokens)
     outcome = engine(requests, scheduler=shortest).run()
     assert outcome.records[2].finished < outcome.records[1].admitted
+
+
+def test_a_scheduler_is_told_of_all_work_and_of_every_end(engine):
+    class Listening(Fcfs):
+        def __init__(self):
+            super().__init__()
+            self.told = []
+
+        def ran(self, pid, ticks):
+            self.told.append((pid, ticks))
+
+        def forget(self, pid):
+            self.told.append((pid, "ended"))
+
+    scheduler = Listening()
+    engine([request(6, 2)], scheduler=scheduler).run()
+    assert scheduler.told == [(0, 6), (0, 1), (0, 1), (0, "ended")]
+
+
+@pytest.mark.parametrize(("memory", "cached"), [("paged", 0), ("prefix", 8), ("radix", 8), ("max", 0)])
+def test_a_memory_says_what_it_has_of_a_prompt(memory, cached):
+    made = MEMORIES[memory](64, 4)
+    made.admit(0, request(range(9), 1), 0)
+    assert made.cached(request(range(9), 1)) == cached
+
+
+def test_what_is_longer_than_the_longest_is_refused():
+    memory = ContiguousMemory(64, "oracle", 16)
+    assert memory.refusal(request(10, 7)) == ""
+    assert "17 tokens long, and 16 are allowed" in memory.refusal(request(10, 8))
+
+
+def test_a_run_that_was_too_short_is_found_out():
+    memory = ContiguousMemory(64, "limit", 16)
+    memory.admit(0, request(4, 3, limit=0), 0)
+    with pytest.raises(KernelPanic, match="outgrown"):
+        memory.append(0, 1)
 
 
 def test_the_longest_prefix_goes_first():
