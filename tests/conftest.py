@@ -1,5 +1,6 @@
 """Memory for unit tests; compiled guests and machines for the tests that run them."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -59,22 +60,32 @@ def split(text):
 
 
 @pytest.fixture(scope="session")
-def assemble(build, tmp_path_factory):
+def assemble(build, request, tmp_path_factory):
     """The machine code of some lines of assembly, which may refer to their own labels only. Compressed
-    instructions are used where they are written so (``c.lw``), and nowhere else."""
+    instructions are used where they are written so (``c.lw``), and nowhere else. Pytest's cache keeps the
+    results: calling an assembler hundreds of times takes longer than the tests."""
     folder = tmp_path_factory.mktemp("assembly")
-    command = build.find_toolchain().command
+    toolchain = build.find_toolchain()
+    kept = request.config.cache
 
-    @cache
-    def code(text):
+    def make(text):
         source, result = folder / "code.S", folder / "code.o"
         lines = [
             f".option {'rvc' if COMPRESSED.search(line) else 'norvc'}" + "\n" + line for line in split(text)
         ]
         source.write_text("\n".join([*lines, ""]))
-        subprocess.run([*command, "-mno-relax", "-c", str(source), "-o", str(result)], check=True)
+        subprocess.run([*toolchain.command, "-mno-relax", "-c", str(source), "-o", str(result)], check=True)
         with result.open("rb") as file:
             return ELFFile(file).get_section_by_name(".text").data()
+
+    @cache
+    def code(text):
+        key = f"assembly/{hashlib.sha256(f'{toolchain.identity}{text}'.encode()).hexdigest()}"
+        found = kept.get(key, None)
+        if found is None:
+            found = make(text).hex()
+            kept.set(key, found)
+        return bytes.fromhex(found)
 
     return code
 
