@@ -43,9 +43,10 @@ class Arc(Evictor):
         if incoming in self._recent_ghosts or incoming in self._frequent_ghosts:
             self._adapt(incoming)
         elif len(self._recent) + len(self._recent_ghosts) >= self._capacity:
-            if not self._recent_ghosts:
-                return _oldest(self._recent, pages)
-            self._recent_ghosts.popitem(last=False)
+            if self._recent_ghosts:
+                self._recent_ghosts.popitem(last=False)
+            elif (victim := _oldest(self._recent, pages)) is not None:
+                return victim
         elif len(self._recent_ghosts) + len(self._frequent_ghosts) >= self._capacity:
             self._frequent_ghosts.popitem(last=False)
         return self._replace(incoming, pages)

@@ -194,6 +194,14 @@ class TestArc:
         policy.admit(2)
         assert policy._target == 1
 
+    def test_where_every_recent_page_is_pinned_a_frequent_one_leaves(self):
+        policy = Arc(2)
+        for page in (0, 1):
+            policy.admit(page)
+        policy.touch(0)  # now frequent
+        policy.admit(2)
+        assert policy.victim(3, Hardware(pinned=[1, 2])) == 0
+
 
 class TestOpt:
     def test_the_furthest_next_use_leaves_and_never_is_furthest(self):
