@@ -10,6 +10,7 @@ import signal
 import socket
 import termios
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, FileIO
@@ -20,6 +21,7 @@ from nexemu.errors import OperatorError
 
 CHUNK: Final = 4096
 ESCAPE: Final = 0x01  # Ctrl-A
+MOMENT: Final = 0.02  # seconds
 
 
 class Leave(Exception):
@@ -64,7 +66,7 @@ class TerminalKeyboard:
         while typed is not None:
             typed = _read_keys()
             self._typed.put(typed)
-            notify()
+            _insist(notify)
 
     def poll(self) -> bytes | None:
         """What was typed since the last call, None when the terminal is gone. Raises Leave."""
@@ -95,6 +97,13 @@ class TerminalKeyboard:
             else:
                 kept.append(key)
         return bytes(kept)
+
+
+def _insist(stop: Callable[[], None]) -> None:
+    """Stop the hart, and once more a moment later: Unicorn forgets a stop that comes while it starts."""
+    stop()
+    time.sleep(MOMENT)
+    stop()
 
 
 def _read_keys() -> bytes | None:
@@ -147,7 +156,7 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
 def _stop_at_each_byte(source: socket.socket, stop: Callable[[], None]) -> None:
     while source.recv(1):
-        stop()
+        _insist(stop)
 
 
 def write_stdout(data: bytes | memoryview) -> None:
