@@ -29,8 +29,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Where the typer app of each command is, in the order of ``--help``."""
 
-
-UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+UsageError: Final[Any] = typer.BadParameter.__mro__[1]
 """A command line that cannot be parsed. Typer exports only this kind of it."""
 
 
