@@ -116,7 +116,7 @@ def _explain(error: Exception, test: Test, journal: Journal) -> Failure:
         case Lost():
             expected, happened = error.expected, error.happened
         case HandlerFailed():
-            expected, happened = "the handler comes to an end, and has done what it was asked for", str(error)
+            expected, happened = "the handler returns, and has done its part", str(error)
         case KernelPanic() if str(error).startswith("audit"):
             expected, happened = "each frame's count is the number of its holders", str(error)
         case KernelPanic():

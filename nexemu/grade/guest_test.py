@@ -18,13 +18,13 @@ from nexemu.grade.testbed.expect import Lost, equal
 from nexemu.grade.testbed.journal import Journal
 from nexemu.grade.testbed.testbed import MakeHandler
 from nexemu.kernel import Kernel, Options
-from nexemu.param import QUANTUM
 from nexemu.sched.round_robin import RoundRobin
 
 GUESTS: Final = Path(__file__).parents[1] / "guests" / "nexos"
 MIB: Final = 1 << 20
 INSTRUCTIONS: Final = 2_000_000
 """Virtual time: one for each instruction, 1000 for each trap. The largest of our own tests uses a tenth."""
+TURN: Final = 10_000
 LAST_LINES: Final = 5
 
 
@@ -92,7 +92,7 @@ class Metered(RoundRobin):
     """Round robin that stops the machine when ``budget`` instructions are used, whoever used them."""
 
     def __init__(self, budget: int) -> None:
-        super().__init__(QUANTUM)
+        super().__init__(TURN)
         self._left = budget
 
     def choose(self) -> int | None:

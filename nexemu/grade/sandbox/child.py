@@ -18,7 +18,7 @@ from nexemu.grade.sandbox.wire import LONGEST_TEXT, REPLY, REQUEST, TO_SANDBOX, 
 from nexemu.grade.student.source import HandlerFailed, Loaded, answer, load
 from nexemu.riscv import U64
 
-SECONDS_A_CALL: Final = 2.0
+SECONDS_A_CALL: Final = 1.0
 """Processor time that one call may take: a thousand times what a sensible one needs."""
 
 

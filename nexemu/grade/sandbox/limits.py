@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from nexemu.grade.sandbox import seccomp
 
-CPU_SECONDS: Final = 5
+CPU_SECONDS: Final = 3
 MEMORY: Final = 512 << 20
 OPEN_FILES: Final = 32
 NOBODY: Final = 65534

@@ -29,6 +29,7 @@ ASLEEP_LOOKS: Final = 6
 SILENT_LOOKS: Final = 240
 """The last resort, where it cannot be seen whether it sleeps: two minutes."""
 KEPT_OUTPUT: Final = 16 << 10
+MOST_OUTPUT: Final = 1 << 20
 PIECE: Final = 1 << 16
 
 
@@ -56,6 +57,7 @@ class Process:
         assert self._process.stdout is not None
         self._printing = self._process.stdout.fileno()
         self._printed = bytearray()
+        self._printed_bytes = 0
         os.set_blocking(self._printing, False)
         os.set_blocking(self._sink, False)
         self._poll = select.poll()
@@ -113,6 +115,8 @@ class Process:
             ready = [descriptor for descriptor, _ in self._poll.poll(LOOK_MS)]
             if self._printing in ready and not self._keep_output():
                 self._poll.unregister(self._printing)
+            if self._printed_bytes > MOST_OUTPUT:
+                raise HandlerFailed("the handler prints without end")
             if wanted in ready:
                 return
             if not ready:
@@ -128,15 +132,16 @@ class Process:
         except BlockingIOError:
             return False
         self._printed += piece[: KEPT_OUTPUT - len(self._printed)]
+        self._printed_bytes += len(piece)
         return bool(piece)
 
     def _sleeps(self) -> bool:
-        """Whether the system says that it waits; one that only waits for a processor does not."""
+        """Whether the system says that it waits or was stopped; waiting for a processor is not that."""
         try:
             state = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()[0]
         except (OSError, IndexError):
             return False
-        return state == "S"
+        return state in "STt"
 
     def _how_it_ended(self) -> str:
         try:

@@ -31,7 +31,7 @@ from nexemu.riscv import (
 
 CALL_BUDGET: Final = 30_000
 """Primitives that one call may use: ten times what a wasteful one needs."""
-TOTAL_BUDGET: Final = 300_000
+TOTAL_BUDGET: Final = 100_000
 """Primitives that all calls of one machine may use, where there is a limit at all."""
 
 
