@@ -6,6 +6,7 @@ is particular to Unicorn 2.1.4 is here and in hart.py, and listed in docs/ARCHIT
 """
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Protocol
 
@@ -36,6 +37,21 @@ FILL_CALLBACK: Final = ctypes.CFUNCTYPE(
     ctypes.c_void_p,  # the hook's own data
 )
 
+STRUCT_BYTES: Final = 2048
+"""How far into Unicorn's own struct the count of instructions is looked for."""
+UNMISTAKABLE: Final = 0x5EED_C0FF_EE15
+"""A count that nothing else in that struct equals."""
+
+BLOCK_CALLBACK: Final = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
+)
+"""Of the engine, a virtual address, the bytes of code there, and the hook's own data."""
+
+MEMORY_CALLBACK: Final = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
+)
+"""Of the engine, MEM_READ or MEM_WRITE, a physical address, how many bytes, the value, the hook's data."""
+
 TRAP_REGISTERS: Final = (*(reg.UC_RISCV_REG_A0 + i for i in range(8)), reg.UC_RISCV_REG_PC)
 
 
@@ -56,6 +72,7 @@ class Engine:
 
     __slots__ = (
         "_callbacks",
+        "_counter",
         "_handle",
         "_pointers",
         "_pristine",
@@ -77,8 +94,9 @@ class Engine:
         self._uc.ctl_set_exits([])
         self._uc.reg_write(reg.UC_RISCV_REG_MSTATUS, FS_INITIAL)
         self._uc.reg_write(reg.UC_RISCV_REG_PRIV, USER_MODE)
+        self._counter = self._find_counter()
         self._pristine = self._uc.context_save()
-        self._callbacks = (
+        self._callbacks: tuple[Any, ...] = (
             self._hook(const.UC_HOOK_INTR, INTERRUPT_CALLBACK(on_exception)),
             self._hook(const.UC_HOOK_TLB_FILL, FILL_CALLBACK(on_tlb_miss)),
         )
@@ -90,6 +108,14 @@ class Engine:
         self._register = ctypes.c_uint64()
         self._register_pointer = ctypes.byref(self._register)
 
+    def watch(self, on_block: Callable[..., None], on_memory: Callable[..., None]) -> None:
+        """Call these, with the things of BLOCK_CALLBACK and MEMORY_CALLBACK, for all that happens. Slow."""
+        loads_and_stores = const.UC_HOOK_MEM_READ | const.UC_HOOK_MEM_WRITE
+        self._callbacks += (
+            self._hook(const.UC_HOOK_BLOCK, BLOCK_CALLBACK(on_block)),
+            self._hook(loads_and_stores, MEMORY_CALLBACK(on_memory)),
+        )
+
     def _hook(self, kind: int, callback: Any) -> Any:
         """Register ``callback`` for every address; it must be kept alive."""
         every_address = (ctypes.c_uint64(1), ctypes.c_uint64(0))
@@ -99,6 +125,23 @@ class Engine:
     def start(self, pc: VA, count: int) -> bool:
         """Run from ``pc``, for ``count`` instructions unless that is 0. False: one could not be executed."""
         return bool(uclib.uc_emu_start(self._handle, pc, 0, 0, count) == const.UC_ERR_OK)
+
+    def _find_counter(self) -> ctypes.c_uint64:
+        """Where Unicorn counts instructions. No call tells how far a counted start came, but the count is
+        in Unicorn's struct, just before the limit, which is easily found once it has a certain value."""
+        self._uc.ctl_set_exits([0])
+        self.start(0, UNMISTAKABLE)
+        self._uc.ctl_set_exits([])
+        address = ctypes.cast(self._handle, ctypes.c_void_p).value
+        assert address is not None
+        limit = ctypes.string_at(address, STRUCT_BYTES).find(UNMISTAKABLE.to_bytes(8, sys.byteorder))
+        assert limit > 0, "this is not Unicorn 2.1.4"
+        return ctypes.c_uint64.from_address(address + limit - 8)
+
+    def executed(self, count: int) -> int:
+        """How many instructions the last :meth:`start` executed, which had ``count``; the one that trapped
+        is among them."""
+        return min(self._counter.value, count)
 
     def stop(self) -> None:
         """Make :meth:`start` return soon; from a callback or from another thread."""

@@ -37,6 +37,7 @@ ACCESS_OF: Final = {MEM_READ: Access.READ, MEM_WRITE: Access.WRITE, MEM_FETCH: A
 class Space(Protocol):
     """What the hart must know of an address space."""
 
+    pid: int
     epoch: int
     code_epoch: int
     forbidden: tuple[VA, ...]
@@ -67,7 +68,8 @@ class Context:
 
 
 class Hart:
-    """One RV64GC hart in user mode on ``ram``."""
+    """One RV64GC hart in user mode on ``ram``. ``executed``: the instructions that the last :meth:`run` did
+    within its budget; 0 where it had none, since nobody counted them."""
 
     def __init__(self, ram: Ram) -> None:
         self._engine = Engine(ram, self._on_tlb_miss, self._on_exception)
@@ -77,6 +79,7 @@ class Hart:
         self._epoch = self._code_epoch = -1
         self._forbidden: tuple[VA, ...] = ()
         self._counting = False
+        self.executed = 0
         self._results: dict[int, memoryview] = {}
         self._tlb = SoftTlb()
         self._misses_left = self._tlb.granted
@@ -125,12 +128,15 @@ class Hart:
         self._load(context)
         self._enter(space)
         self._exception = self._fault = self._error = None
+        self.executed = 0
         if (budget is not None) != self._counting:
             self._change_counting(context.pc)
         if self._stop_requested:
             self._stop_requested = False
             return Trap(TIMER, context.pc)
         went_on = self._engine.start(context.pc, budget or 0)
+        if budget is not None:
+            self.executed = self._engine.executed(budget)
         if self._error is not None:
             raise self._error
         context.pc = self._engine.read_trap_registers()
