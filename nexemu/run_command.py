@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -14,8 +14,10 @@ from nexemu.events import Emit
 from nexemu.evict import POLICIES as EVICTORS
 from nexemu.grade.student.local import handler_at
 from nexemu.kernel import Options
+from nexemu.machine.recorder import Write
 from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
+from nexemu.observe.references import references_to
 from nexemu.observe.trace import TraceWriter
 from nexemu.param import QUANTUM
 from nexemu.personality import NEXOS, PERSONALITIES
@@ -50,8 +52,15 @@ OneArgumentSbrk = Annotated[
 ]
 Mem = Annotated[str | None, typer.Option(help="RAM, e.g. 256M. 128M without it, 1536M with a model.")]
 Image = Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")]
-Sched = Annotated[str, typer.Option(help=f"Who runs next: {', '.join(SCHEDULERS)}.")]
-Quantum = Annotated[int, typer.Option(min=1, help="A turn, in instructions, for the policies that have one.")]
+Sched = Annotated[
+    str | None, typer.Option(help=f"Who runs next: {', '.join(SCHEDULERS)}; round-robin without it.")
+]
+Quantum = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help=f"A turn, in instructions, for the policies that have one; {QUANTUM:,} without it."
+    ),
+]
 Frames = Annotated[int | None, typer.Option(min=64, help="RAM in frames of 4 KiB, instead of --mem.")]
 Swap = Annotated[str | None, typer.Option(help="Where pages go when frames run out, e.g. 64M.")]
 Evict = Annotated[str, typer.Option(help=f"Which page goes there: {', '.join(EVICTORS)}.")]
@@ -60,6 +69,10 @@ HandlerFile = Annotated[
 ]
 Audit = Annotated[bool, typer.Option("--audit", help="After every trap, check all counts. Slow.")]
 Stats = Annotated[bool, typer.Option("--stats", help="At the end, print what the machine counted.")]
+Record = Annotated[
+    Path | None,
+    typer.Option(help="Write the pages that are used to this file, for `nexemu lab replay`. Slow."),
+]
 Trace = Annotated[Path | None, typer.Option(help="Write every event to this file, one JSON line each.")]
 
 app = typer.Typer(add_completion=False)
@@ -78,16 +91,15 @@ def run(
     swap: Swap = None,
     evict: Evict = "clock",
     image: Image = None,
-    sched: Sched = "round-robin",
-    quantum: Quantum = QUANTUM,
+    sched: Sched = None,
+    quantum: Quantum = None,
     handler: HandlerFile = None,
     audit: Audit = False,
     stats: Stats = False,
     trace: Trace = None,
+    record: Record = None,
 ) -> None:
     """Boot a machine. Ctrl-A X leaves, Ctrl-C ends the foreground program, Ctrl-P lists processes."""
-    if program and shell_command is not None:
-        raise OperatorError("give either a program or --shell-command, not both")
     personality = personality_called(abi, one_argument_sbrk)
     argv = init_arguments(program or [], shell_command, personality.limits.argument_bytes - 1)
     folders = [guests_of(personality), *images_for(image, personality)]
@@ -100,30 +112,40 @@ def run(
         audit=audit,
         swap=0 if swap is None else parse_size("--swap", swap),
         evictor=evictor_called(evict, memory),
+        exact_time=sched is not None or quantum is not None,
     )
-    scheduler = scheduler_called(sched, quantum)
-    with _listeners(stats, trace) as emit:
-        if handler is not None:
-            options = _with_handler(options, handler, emit)
-        status = run_machine(options, scheduler, folders, argv, emit)
+    scheduler = scheduler_called(sched or "round-robin", quantum or QUANTUM)
+    with _listeners(stats, trace, record) as ears:
+        status = run_machine(_heard(options, handler, ears), scheduler, folders, argv, ears.emit)
     raise typer.Exit(status & 0xFF)
 
 
-def _with_handler(options: Options, path: Path, emit: Emit | None) -> Options:
-    """The machine of ``options``, with the handler at ``path`` in place of the kernel's own."""
+class Ears(NamedTuple):
+    """Who wants to know: of events, and of each page that is used."""
+
+    emit: Emit | None
+    record: Write | None
+
+
+def _heard(options: Options, handler: Path | None, ears: Ears) -> Options:
+    """The machine of ``options`` with ``ears``, and with the handler at ``handler`` instead of its own."""
+    options = replace(options, record=ears.record)
+    if handler is None:
+        return options
     if options.swap:
         raise OperatorError("--handler and --swap do not go together: the exercise has no swapping")
-    return replace(options, handler=handler_at(path, emit))
+    return replace(options, handler=handler_at(handler, ears.emit))
 
 
 @contextmanager
-def _listeners(stats: bool, trace: Path | None) -> Iterator[Emit | None]:
-    """Whoever wants to know what happens; afterwards the trace is closed and the statistics are printed."""
+def _listeners(stats: bool, trace: Path | None, record: Path | None) -> Iterator[Ears]:
+    """Whoever wants to know what happens; afterwards files are closed and the statistics are printed."""
     counters = Counters()
     with ExitStack() as stack:
         listeners: list[Emit] = [counters] if stats else []
         if trace is not None:
             listeners.append(stack.enter_context(TraceWriter(trace)))
-        yield fan_out(listeners)
+        write = None if record is None else stack.enter_context(references_to(record))
+        yield Ears(fan_out(listeners), write)
     if stats:
         import_module("nexemu.observe.report").print_to_stderr(counters)  # rich is slow to load

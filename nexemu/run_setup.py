@@ -46,6 +46,8 @@ def parse_size(option: str, text: str) -> int:
 def init_arguments(program: Sequence[str], shell_command: str | None, longest: int) -> list[bytes]:
     """What init is started with: nothing for a shell, or what to run in its place. No argument may have more
     than ``longest`` bytes; the shell puts a line together again that comes in pieces."""
+    if program and shell_command is not None:
+        raise OperatorError("give either a program or --shell-command, not both")
     if shell_command is not None:
         line = os.fsencode(shell_command)
         pieces = [line[at : at + longest] for at in range(0, len(line), longest)]
