@@ -76,7 +76,7 @@ def test_help(tiny, program):
         "--kv-offset",
     ):
         assert any(line.startswith(f"  {option}") for line in ran.lines)
-    assert max(map(len, ran.lines)) <= 90
+    assert max(map(len, ran.lines)) <= 80
 
 
 def sample(image, *options, **machine):
