@@ -130,16 +130,18 @@ class NativeHart:
         self.core.uc.ctl_set_exits(list(space.forbidden))
         self.core.use(space.table.root)
         self.core.flush_code()
-        pc, repeated = context.pc, 0
+        pc, before, repeated = context.pc, None, 0
         while True:
             cause = self.core.start(pc)
-            repeated = repeated + 1 if self.core.pc == pc else 1
             pc = context.pc = self.core.pc
             if cause not in ACCESS_OF:
                 return self._trap(context, cause, space.forbidden)
-            assert repeated <= PATIENCE, f"cause {cause} at {pc:#x} again, though translate() has allowed it"
             self.faults += 1
-            trap = self._resolve(space, pc, cause)
+            want = self._wanted(space, pc, cause)
+            repeated = repeated + 1 if (pc, want) == before else 1
+            before = pc, want
+            assert repeated <= PATIENCE, f"cause {cause} at {pc:#x} again, though translate() has allowed it"
+            trap = self._resolve(space, pc, cause, want)
             if trap is not None:
                 return trap
             self.core.flush()
@@ -155,17 +157,19 @@ class NativeHart:
         epc = context.pc - 4 if cause == Cause.USER_ECALL else context.pc
         return Trap(cause, epc)
 
-    def _resolve(self, space, pc, cause):
-        """Make the pages usable that the instruction at ``pc`` wants; a Trap when one cannot be."""
-        access = ACCESS_OF[cause]
-        if access is Access.FETCH:
-            va, size = pc, 4 if pc & PGMASK == PGMASK - 1 else 2
-        else:
-            va, size = wanted(self._instruction(space, pc), self.core.read)
-        last = (va + size - 1) & U64
-        for first in (va,) if last & ~PGMASK == va & ~PGMASK else (va, last & ~PGMASK):
+    def _wanted(self, space, pc, cause):
+        """The bytes that the instruction at ``pc`` could not have: its own, or those that it wants."""
+        if cause == Cause.INSTRUCTION_PAGE_FAULT:
+            return Wanted(pc, 4 if pc & PGMASK == PGMASK - 1 else 2)
+        return wanted(self._instruction(space, pc), self.core.read)
+
+    def _resolve(self, space, pc, cause, want):
+        """Make the pages usable; a Trap when one cannot be."""
+        last = (want.va + want.size - 1) & U64
+        crosses = last & ~PGMASK != want.va & ~PGMASK
+        for first in (want.va, last & ~PGMASK) if crosses else (want.va,):
             try:
-                space.translate(first, access)
+                space.translate(first, ACCESS_OF[cause])
             except GuestError as error:
                 return Trap(cause, pc, first, error)
         return None
