@@ -44,7 +44,7 @@ export CROSS
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: help run qemu-llm guests test test-slow test-all lint bench clean distclean always
+.PHONY: help run qemu-llm guests grade test test-slow test-all lint bench clean distclean always
 
 help:
 	@echo 'make run          start the machine and its shell; installs what is missing, once'
@@ -57,6 +57,7 @@ help:
 	@echo 'make qemu-llm     the same, by the name that the lab gives it'
 	@echo 'make guests       compile the guest programs'
 	@echo 'make test         the fast tests; make test-slow: the others; make test-all: all in one run'
+	@echo 'make grade        grade the kernel itself; HANDLER=mylab/handler.py: a handler of yours'
 	@echo 'make lint         ruff and mypy'
 	@echo 'make bench        measure, and write bench.json'
 	@echo 'make clean        delete what was built; make distclean: .venv too'
@@ -69,6 +70,9 @@ run: $(INSTALLED) $(COMPILED) $(MODELLED)
 qemu-llm: run
 
 guests: $(COMPILED)
+
+grade: $(INSTALLED) $(COMPILED)
+	@exec $(BIN)/nexemu grade $(HANDLER)
 
 bench: $(INSTALLED) $(COMPILED) $(MODELLED)
 	@exec $(BIN)/nexemu bench

@@ -68,11 +68,17 @@ def needs_model(words):
     return any("smolprobe" in word for word in words)
 
 
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    """One folder for all commands: some use what an earlier one has written."""
+    return tmp_path_factory.mktemp("readme")
+
+
 @pytest.mark.parametrize("words", commands("README.md"), ids=" ".join)
-def test_a_command_of_the_readme_works(words, tmp_path):
+def test_a_command_of_the_readme_works(words, workplace):
     if needs_model(words) and cache.ready("auto") is None:
         pytest.skip("no model in the cache")
-    done = run(words, tmp_path)
+    done = run(words, workplace)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
