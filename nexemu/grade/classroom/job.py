@@ -49,7 +49,7 @@ class Job:
 
 def graded_apart(job: Job) -> dict[str, Any]:
     """The grade of ``job`` as plain values, from a process that ends with it."""
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    path = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-P", "-m", "nexemu.grade.classroom.job"]  # -P: nothing from here
     try:
         done = subprocess.run(
@@ -58,13 +58,15 @@ def graded_apart(job: Job) -> dict[str, Any]:
             capture_output=True,
             check=False,
             timeout=LAST_RESORT_SECONDS,
-            env=environment,
+            env={**os.environ, "PYTHONPATH": path},
         )
         return {**json.loads(done.stdout), "digest": job.digest}
-    except (ValueError, subprocess.TimeoutExpired):
-        return broken(
-            HandedIn(job.name, None, "the grading process did not survive it"), read_rubric(job.rubric_file)
-        )
+    except subprocess.TimeoutExpired:
+        why = "the grading process did not come to an end"
+    except ValueError:
+        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        why = ": ".join(["the grading process did not survive it", *said])
+    return broken(HandedIn(job.name, None, why), read_rubric(job.rubric_file))
 
 
 def broken(handed_in: HandedIn, rubric: Rubric) -> dict[str, Any]:

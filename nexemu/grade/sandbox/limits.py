@@ -8,6 +8,7 @@ system can guarantee is in docs/GRADING.md.
 import ctypes
 import os
 import resource
+import signal
 import sys
 from importlib import import_module
 from typing import Any, Final
@@ -19,6 +20,7 @@ MEMORY: Final = 512 << 20
 OPEN_FILES: Final = 32
 NOBODY: Final = 65534
 
+PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
 
@@ -44,6 +46,7 @@ def renounce() -> None:
     _limit(resource.RLIMIT_NPROC, 0)
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         seccomp.install(libc)
     sys.addaudithook(_refuse)

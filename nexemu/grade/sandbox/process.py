@@ -1,7 +1,8 @@
 """A sandbox's process, seen from outside: start it, exchange bytes with it, and end it.
 
-It is a Python of its own in a session of its own, without environment, with an empty folder to be
-in. What it prints goes to a pipe that is emptied here, so that it can neither fill a disk nor block.
+It is a Python of its own in a session of its own, without environment, in the root folder, where it may
+not write. What it prints goes to a pipe that is emptied here, so that it can neither fill a disk nor
+block.
 """
 
 import os
@@ -9,7 +10,6 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -37,7 +37,6 @@ class Process:
     """A running sandbox. To be closed."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="nexemu-sandbox-")
         theirs, self._sink = os.pipe()
         self._source, their_sink = os.pipe()
         try:
@@ -47,7 +46,7 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 pass_fds=(theirs, their_sink),
-                cwd=self._folder.name,
+                cwd="/",
                 env={},
                 start_new_session=True,
             )
@@ -65,7 +64,7 @@ class Process:
         self._poll.register(self._printing, select.POLLIN)
 
     def close(self) -> None:
-        """Kill it and whatever it may have started, and remove its folder."""
+        """Kill it and whatever it may have started."""
         try:
             os.killpg(self._process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
@@ -77,7 +76,6 @@ class Process:
         self._process.stdout.close()
         os.close(self._source)
         os.close(self._sink)
-        self._folder.cleanup()
 
     @property
     def output(self) -> str:

@@ -34,6 +34,8 @@ class Testbed:
     """A machine with ``frames`` frames to hand out and room for ``nproc`` processes. What happens on it is
     kept in ``journal``."""
 
+    __test__ = False  # pytest: this is no test case
+
     def __init__(
         self,
         make_handler: MakeHandler,
