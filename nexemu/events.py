@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 
 class PageFault(NamedTuple):
-    """``vmfault`` made a page usable. ``kind``: lazy, cow-copy, cow-reuse, mmap."""
+    """``vmfault`` made a page usable. ``kind``: lazy, cow-copy, cow-reuse, mmap, swap."""
 
     pid: int
     kind: str
@@ -92,5 +92,14 @@ class Switch(NamedTuple):
     after: int
 
 
-Event: TypeAlias = PageFault | BadAccess | Syscall | Fork | Exec | Exit | Reap | Sbrk | Switch
+class Turn(NamedTuple):
+    """``pid`` could run from ``ready`` on, and had the hart from ``start`` to ``end``, in cycles."""
+
+    pid: int
+    ready: int
+    start: int
+    end: int
+
+
+Event: TypeAlias = PageFault | BadAccess | Syscall | Fork | Exec | Exit | Reap | Sbrk | Switch | Turn
 Emit: TypeAlias = Callable[[Event], None]

@@ -33,6 +33,7 @@ from nexemu.proc.clock import Clock
 from nexemu.proc.exec import load
 from nexemu.proc.proc import RUNNING, ZOMBIE, Proc
 from nexemu.proc.table import ProcTable
+from nexemu.proc.turns import TimedScheduler
 from nexemu.riscv import TIMER
 from nexemu.trap.audit import audit
 from nexemu.trap.keys import Keyboard, Keys
@@ -78,7 +79,8 @@ class Kernel:
         emit: Emit | None = None,
     ) -> None:
         self.options = options
-        self.scheduler = scheduler
+        self._clock = Clock()
+        self.scheduler = scheduler if emit is None else TimedScheduler(scheduler, self._clock, emit)
         self.log = log
         self.emit = emit
         self.console = Console(output, self._on_key, echo=not keyboard.on_demand)
@@ -109,7 +111,7 @@ class Kernel:
             procs=ProcTable(frames, paging, hart, self.scheduler, fs, files, limits, self.emit),
             pipe_frames=PipeFrames(frames),
             pager=pager,
-            clock=Clock(),
+            clock=self._clock,
             personality=personality,
             calls=call_table(personality.calls),
             log=self.log,

@@ -7,9 +7,9 @@ is how many lazy pages programs touched themselves.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from nexemu.events import BadAccess, Event, Exec, Exit, Fork, PageFault, Reap, Sbrk, Switch, Syscall
+from nexemu.events import BadAccess, Event, Exec, Exit, Fork, PageFault, Reap, Sbrk, Switch, Syscall, Turn
 from nexemu.riscv import PGSHIFT, U64, pgroundup
 
 Measure: TypeAlias = tuple[str, ...]
@@ -27,6 +27,8 @@ PROMISED: Final[Measure] = ("page promised by sbrk",)
 MAPPED: Final[Measure] = ("page mapped by sbrk",)
 FREED: Final[Measure] = ("page freed by sbrk",)
 SWITCHES: Final[Measure] = ("switch to",)
+RAN: Final[Measure] = ("cycles on the hart",)
+WAITED: Final[Measure] = ("cycles ready, without the hart",)
 
 MINUS_ONE: Final = frozenset({-1, U64})  # as a number, and as a register shows it
 
@@ -63,18 +65,30 @@ def measures(event: Event) -> Iterator[tuple[Measure, int]]:
             yield FREED, event.freed
         case Switch():
             yield SWITCHES, 1
+        case Turn():
+            yield RAN, event.end - event.start
+            yield WAITED, event.start - event.ready
+
+
+class Life(NamedTuple):
+    """When a process could run first, when it did, and when it last left the hart, in cycles."""
+
+    born: int
+    began: int
+    ended: int
 
 
 class Counters:
-    """An emitter that counts. ``by_pid`` is in the order in which processes first did something;
-    ``names`` are those of their programs, ``statuses`` those with which they exited."""
+    """An emitter that counts. ``by_pid`` is in the order in which processes first did something; ``names``
+    are those of their programs, ``statuses`` those with which they exited, ``lives`` when each ran."""
 
-    __slots__ = ("by_pid", "names", "statuses")
+    __slots__ = ("by_pid", "lives", "names", "statuses")
 
     def __init__(self) -> None:
         self.by_pid: dict[int, Counter[Measure]] = {}
         self.names: dict[int, str] = {}
         self.statuses: dict[int, int] = {}
+        self.lives: dict[int, Life] = {}
 
     def __call__(self, event: Event) -> None:
         counts = self.by_pid.setdefault(owner(event), Counter())
@@ -85,6 +99,9 @@ class Counters:
 
     def _note_name(self, event: Event) -> None:
         match event:
+            case Turn():
+                life = self.lives.setdefault(event.pid, Life(event.ready, event.start, event.end))
+                self.lives[event.pid] = life._replace(ended=event.end)
             case Exec():
                 self.names[event.pid] = event.path.rpartition("/")[2]
             case Fork():

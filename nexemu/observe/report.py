@@ -19,8 +19,10 @@ from nexemu.observe.counters import (
     FREED,
     MAPPED,
     PROMISED,
+    RAN,
     SHARED,
     SWITCHES,
+    WAITED,
     Counters,
     Measure,
     kinds,
@@ -36,7 +38,8 @@ def print_to_stderr(counters: Counters) -> None:
 def print_report(counters: Counters, console: Console) -> None:
     """Print all tables to ``console``. Tables without a row are left out."""
     total = counters.total()
-    for table in (fault_table(total), call_table(total), memory_table(total), process_table(counters)):
+    tables = (fault_table(total), call_table(total), memory_table(total))
+    for table in (*tables, process_table(counters), time_table(counters)):
         if table.row_count:
             console.print(table)
 
@@ -90,6 +93,18 @@ def process_table(counters: Counters) -> Table:
             f"{counts[SWITCHES]:,}",
             str(counters.statuses.get(pid, "")),
         )
+    return table
+
+
+def time_table(counters: Counters) -> Table:
+    """One line a process: the first wait for the hart, the time from birth to end, all waits, and the time
+    on the hart, in cycles of virtual time."""
+    columns = ("pid", "program", "response", "turnaround", "waited", "ran")
+    table = _table("Virtual time, in cycles", *columns)
+    for pid, life in counters.lives.items():
+        counts = counters.by_pid[pid]
+        times = (life.began - life.born, life.ended - life.born, counts[WAITED], counts[RAN])
+        table.add_row(str(pid), counters.names.get(pid, ""), *(f"{cycles:,}" for cycles in times))
     return table
 
 
