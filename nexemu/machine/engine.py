@@ -65,6 +65,16 @@ class Ram(Protocol):
         """Where the host keeps the first byte."""
 
 
+class Saved:
+    """All registers at some moment: Unicorn's ``context``, and the accrued ``flags`` of fcsr, which it lacks."""
+
+    __slots__ = ("context", "flags")
+
+    def __init__(self, context: Any, flags: int) -> None:
+        self.context = context
+        self.flags = flags
+
+
 class Engine:
     """One RV64GC core in user mode on ``ram``, behind a TLB that ``on_tlb_miss`` fills: called with the five
     things of FILL_CALLBACK, it stores the entry and returns True, or returns False to stop at the
@@ -165,21 +175,32 @@ class Engine:
         self._register.value = value & U64
         uclib.uc_reg_write(self._handle, reg.UC_RISCV_REG_X0 + number, self._register_pointer)
 
-    def save(self) -> Any:
+    def save(self) -> Saved:
         """A copy of all registers."""
-        return self._uc.context_save()
+        return Saved(self._uc.context_save(), self._accrued_flags())
 
-    def save_over(self, saved: Any) -> None:
+    def save_over(self, saved: Saved) -> None:
         """Copy all registers over an earlier copy."""
-        self._uc.context_update(saved)
+        self._uc.context_update(saved.context)
+        saved.flags = self._accrued_flags()
 
-    def restore(self, saved: Any) -> None:
+    def restore(self, saved: Saved) -> None:
         """Set all registers from a copy."""
-        self._uc.context_restore(saved)
+        self._uc.context_restore(saved.context)
+        self._accrue_flags(saved.flags)
 
     def reset(self) -> None:
         """Set all registers as they were at the start."""
         self._uc.context_restore(self._pristine)
+        self._accrue_flags(0)
+
+    def _accrued_flags(self) -> int:
+        uclib.uc_reg_read(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
+        return self._register.value
+
+    def _accrue_flags(self, flags: int) -> None:
+        self._register.value = flags
+        uclib.uc_reg_write(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
 
     def flush_tlb(self) -> None:
         """Forget all translations of addresses."""

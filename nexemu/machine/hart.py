@@ -11,10 +11,10 @@ What Unicorn 2.1.4 does, and this file relies on, is listed in docs/ARCHITECTURE
 """
 
 import ctypes
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from nexemu.errors import GuestError
-from nexemu.machine.engine import MEM_FETCH, MEM_READ, MEM_WRITE, Engine, Ram
+from nexemu.machine.engine import MEM_FETCH, MEM_READ, MEM_WRITE, Engine, Ram, Saved
 from nexemu.machine.softtlb import SoftTlb
 from nexemu.riscv import (
     FETCH,
@@ -62,7 +62,7 @@ class Context:
 
     __slots__ = ("pc", "saved")
 
-    def __init__(self, saved: Any, pc: VA) -> None:
+    def __init__(self, saved: Saved, pc: VA) -> None:
         self.saved = saved
         self.pc = pc
 
