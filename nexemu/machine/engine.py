@@ -66,7 +66,7 @@ class Ram(Protocol):
 
 
 class Saved:
-    """All registers at some moment: Unicorn's ``context``, and the accrued ``flags`` of fcsr, which it lacks."""
+    """All registers at some moment: Unicorn's ``context``, and fcsr's accrued ``flags``, which it lacks."""
 
     __slots__ = ("context", "flags")
 

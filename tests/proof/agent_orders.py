@@ -281,6 +281,7 @@ class Orders(RuleBasedStateMachine):
             proc = procs[pid]
             assert (proc.state is State.ZOMBIE) == process.zombie
             assert (proc.state is State.SLEEPING) == (process.call is not None)
+            assert (proc.parent.pid if proc.parent else 0) == process.parent
             assert (proc.xstate, proc.space.size) == (process.status, process.size)
             self.compare_memory(proc.space, process)
         frames = self.agents.frames
