@@ -20,6 +20,7 @@ from nexemu.grade.classroom.results import Result, ResultsFolder, as_csv
 from nexemu.grade.classroom.similar import Pair, similar_pairs
 from nexemu.grade.classroom.submissions import HandedIn, collect
 from nexemu.grade.rubric import DEFAULT, Rubric, read_rubric
+from nexemu.grade.sandbox.process import printable
 
 Submissions = Annotated[Path, typer.Argument(help="A folder of folders, zips and .py files, one a student.")]
 Out = Annotated[Path, typer.Option(help="The folder for the results; a run that was killed goes on there.")]
@@ -102,9 +103,15 @@ def _similar_csv(pairs: Sequence[Pair]) -> str:
     return out.getvalue().rstrip("\n")
 
 
+def _shown(text: str) -> str:
+    """Names of files can hold anything; a terminal should see letters only."""
+    return printable(text.encode())
+
+
 def _print_summary(results: Sequence[Result], pairs: Sequence[Pair], out: Path) -> None:
     for result in results:
-        print(f"{result['score']:>4}/{result['points']}  {result['handler']}  {result.get('problem', '')}")
+        score, name = f"{result['score']:>4}/{result['points']}", _shown(result["handler"])
+        print(f"{score}  {name}  {_shown(result.get('problem', ''))}".rstrip())
     for pair in pairs:
-        print(f"{pair.similarity:>4.0%} equal: {pair.first} and {pair.second}")
+        print(f"{pair.similarity:>4.0%} equal: {_shown(pair.first)} and {_shown(pair.second)}")
     print(f"{len(results)} submissions: {out / 'results.csv'}, {out / 'overview.html'}")

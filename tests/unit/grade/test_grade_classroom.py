@@ -3,7 +3,6 @@
 import json
 import re
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,18 @@ from nexemu.grade.classroom.submissions import HandedIn, collect
 from nexemu.grade.new_command import STARTER
 from nexemu.grade.rubric import read_rubric
 
-REFERENCE = (Path(__file__).parents[2] / "grade" / "reference.py").read_text()
+SOLUTION = """
+def sbrk(space, n):
+    pte = space.walk(space.size + n * 3)
+    for page in range(7):
+        if pte & page and not space.pages(page, pte)[0]:
+            space.setpte(page << 12, pte | page - 1)
+        else:
+            split(space, {page: pte}, [page, pte], key=lambda pte: pte ** 2)
+    while pte:
+        pte = pte // 2 if pte % 2 else max(pte - 1, page, 0) ^ 5
+    return space.size, pte, page
+"""
 
 
 def read(folder):
@@ -152,10 +162,11 @@ def test_tokens_without_what_is_easily_changed():
 
 
 def test_the_same_in_other_words_is_found():
-    other = "# my own work\n" + re.sub(r"\bpte\b", "entry", REFERENCE).replace("break_cow", "split")
+    other = "# my own work\n" + re.sub(r"\bpte\b", "entry", SOLUTION).replace("split", "'x'.join")
+    other = other.replace("'x'.join", "divide").replace("5", "0x7B")
     starter = (STARTER / "handler.py").read_text()
     handed_in = [
-        HandedIn("a", REFERENCE),
+        HandedIn("a", SOLUTION),
         HandedIn("b", other),
         HandedIn("c", starter),
         HandedIn("d", starter),
