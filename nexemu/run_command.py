@@ -12,12 +12,11 @@ import typer
 from nexemu.errors import OperatorError
 from nexemu.events import Emit
 from nexemu.evict import POLICIES as EVICTORS
+from nexemu.evict.references import Write, references_to
 from nexemu.grade.student.local import handler_at
 from nexemu.kernel import Options
-from nexemu.machine.recorder import Write
 from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
-from nexemu.observe.references import references_to
 from nexemu.observe.trace import TraceWriter
 from nexemu.param import QUANTUM
 from nexemu.personality import NEXOS, PERSONALITIES

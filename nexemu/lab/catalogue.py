@@ -10,6 +10,7 @@ from nexemu.lab.kv import KV_EXPERIMENTS
 from nexemu.lab.paging.block_tables import BLOCK_TABLES
 from nexemu.lab.paging.cow import BEAM, COW
 from nexemu.lab.paging.fragmentation import FRAGMENTATION, PAGE_SIZE
+from nexemu.lab.paging.live import LIVE
 from nexemu.lab.paging.thrash import FAULT_COST, THRASH
 from nexemu.lab.paging.translation import TRANSLATION
 from nexemu.lab.processes.experiment import PROCESS
@@ -38,6 +39,7 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "page-size": PAGE_SIZE,
     "cow": COW,
     "thrash": THRASH,
+    "thrash-live": LIVE,
     "block-table": BLOCK_TABLES,
     "beam": BEAM,
     "fault-cost": FAULT_COST,

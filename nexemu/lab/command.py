@@ -13,13 +13,15 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from nexemu.errors import OperatorError
+from nexemu.evict.references import read_references
 from nexemu.lab.catalogue import EXPERIMENTS
 from nexemu.lab.experiment import Experiment, Trial
 from nexemu.lab.page import page
+from nexemu.lab.paging.recorded import replay_all, sizes_for
 from nexemu.lab.plot import check_can_plot, plot
 from nexemu.lab.progress import with_a_bar
 from nexemu.lab.quiz.exercises import LANGUAGES, exercises
-from nexemu.lab.show import as_json, show
+from nexemu.lab.show import as_json, show, show_report
 
 Seed = Annotated[int | None, typer.Option(min=0, help="Other random numbers than those of docs/LAB.md.")]
 PlotFile = Annotated[
@@ -30,6 +32,8 @@ QuizName = Annotated[str | None, typer.Argument(metavar="NAME", help="An exercis
 QuizSeed = Annotated[int | None, typer.Option("--seed", min=0, help="Other numbers than the lecture's.")]
 Answer = Annotated[bool, typer.Option("--answer", help="Show the answer as well.")]
 Language = Annotated[str, typer.Option("--lang", help="en or zh.")]
+ReferenceFile = Annotated[Path, typer.Argument(metavar="FILE", help="What `nexemu run --record` wrote.")]
+Frames = Annotated[str | None, typer.Option(help="Numbers of frames, such as 8,16,32.")]
 Page = Annotated[bool, typer.Option("--page", help="Print docs/LAB.md: run everything.", hidden=True)]
 
 
@@ -39,7 +43,7 @@ class LabGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As usual, but for the error."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise OperatorError(_unknown("lab", args[0], [*EXPERIMENTS, "quiz"]))
+            raise OperatorError(_unknown("lab", args[0], [*EXPERIMENTS, "quiz", "replay"]))
         return super().resolve_command(ctx, args)
 
 
@@ -88,6 +92,27 @@ def quiz(name: QuizName = None, seed: QuizSeed = None, answer: Answer = False, l
         raise OperatorError(_unknown("lab quiz", name, list(known)))
     question, solution = known[name].pose(lang, None if seed is None else Random(seed))
     print(f"{question}\n\n{solution}" if answer else question)
+
+
+@app.command()
+def replay(file: ReferenceFile, frames: Frames = None, seed: Seed = None, plot_file: PlotFile = None) -> None:
+    """Replay the pages that `nexemu run --record FILE` wrote, under every policy."""
+    if plot_file is not None:
+        check_can_plot(plot_file)
+    references = read_references(file)
+    sizes = sizes_for(references) if frames is None else _numbers("--frames", frames)
+    report = replay_all(references, sizes, seed or 0, with_a_bar)
+    show_report(f"The pages of {file}", report, Console())
+    if plot_file is not None:
+        plot("replay", report, plot_file)
+
+
+def _numbers(option: str, text: str) -> list[int]:
+    """``8,16,32``, given to ``option``. Raises OperatorError."""
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) for word in words):
+        raise OperatorError(f"{option} {text}: give numbers of frames, such as 8,16,32")
+    return sorted({int(word) for word in words})
 
 
 def _unknown(command: str, name: str, names: list[str]) -> str:

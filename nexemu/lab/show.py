@@ -14,8 +14,13 @@ from nexemu.lab.report import Report, Table, like, said, text
 
 
 def show(experiment: Experiment, report: Report, console: Console) -> None:
+    """Print an experiment's heading and its report."""
+    show_report(f"{experiment.title} ({experiment.place})", report, console)
+
+
+def show_report(title: str, report: Report, console: Console) -> None:
     """Print the tables, our values beside the lecture's, and what to see."""
-    console.print(Text(f"{experiment.title} ({experiment.place})", style="bold"))
+    console.print(Text(title, style="bold"))
     for table in report.tables:
         console.print(_table(table))
     if report.checks:

@@ -4,13 +4,14 @@ A file has one page a line, in decimal, as ``pid << 26 | virtual page``; repeats
 left out. Lines that begin with ``#`` explain. It holds no host time: the same run writes the same bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from nexemu.errors import OperatorError
-from nexemu.machine.recorder import Write
+
+Write: TypeAlias = Callable[[int], None]
 
 HEADER: Final = "# nexemu: pages in the order of their use, pid << 26 | virtual page, repeats left out\n"
 BATCH: Final = 4096
