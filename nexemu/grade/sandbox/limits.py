@@ -62,9 +62,13 @@ def _limit(what: int, most: int) -> None:
 
 
 def _become_nobody() -> None:
-    os.setgroups([])
-    os.setgid(NOBODY)
-    os.setuid(NOBODY)
+    """Not even root's files are within reach then. A root without this right, as in some containers, stays."""
+    try:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    except PermissionError:
+        return
 
 
 REFUSED: Final = frozenset(
