@@ -82,7 +82,6 @@ class Hart:
         self.executed = 0
         self._results: dict[int, memoryview] = {}
         self._tlb = SoftTlb()
-        self._misses_left = self._tlb.granted
         self._exception: int | None = None
         self._fault: tuple[VA, Access, GuestError] | None = None
         self._error: BaseException | None = None
@@ -209,7 +208,7 @@ class Hart:
 
     def _flush_tlb(self) -> None:
         self._engine.flush_tlb()
-        self._misses_left = self._tlb.flushed(self._misses_left)
+        self._tlb.flushed()
 
     def _on_exception(self, _engine: int, number: int, _data: object) -> None:
         self._exception = number
@@ -218,9 +217,10 @@ class Hart:
     def _on_tlb_miss(self, _engine: int, va: VA, access: int, where: int, _data: object) -> bool:
         """A translation for Unicorn, or False to stop at this instruction."""
         try:
-            self._misses_left -= 1
-            if self._misses_left < 0:
-                self._flush_tlb()
+            tlb = self._tlb
+            tlb.granted -= 1
+            if (tlb.granted == 0 or va == tlb.watched) and tlb.look(va):
+                self._engine.flush_tlb()
             pte = self._translate(va, ACCESS_OF[access])
         except GuestError as error:
             self._fault = va, ACCESS_OF[access], error
