@@ -62,7 +62,7 @@ def _limit(what: int, most: int) -> None:
 
 
 def _become_nobody() -> None:
-    """Not even root's files are within reach then. A root without this right, as in some containers, stays."""
+    """Not even root's files are within reach then. A root without this right stays, as in some containers."""
     try:
         os.setgroups([])
         os.setgid(NOBODY)

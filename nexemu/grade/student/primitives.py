@@ -33,6 +33,8 @@ CALL_BUDGET: Final = 30_000
 """Primitives that one call may use: ten times what a wasteful one needs."""
 TOTAL_BUDGET: Final = 100_000
 """Primitives that all calls of one machine may use, where there is a limit at all."""
+NUMBERS_FOR_ONE: Final = 16
+"""So many numbers of PAGES cost as much as another primitive."""
 
 
 class OutOfBudget(Exception):
@@ -66,16 +68,22 @@ class Primitives:
     def numbers(self, op: Op, handle: int, a: int, b: int) -> list[int]:
         """The valid pages from ``a`` up to ``b``: addresses and PTEs in turns."""
         space = self._begin_op(op, handle)
-        leaves = space.table.leaves(a, min(b, space.limit))
-        return [number for leaf in leaves for number in (leaf.va, leaf.pte)]
+        found = [
+            number for leaf in space.table.leaves(a, min(b, space.limit)) for number in (leaf.va, leaf.pte)
+        ]
+        self._spend(len(found) // NUMBERS_FOR_ONE)
+        return found
 
-    def _begin_op(self, op: Op, handle: int) -> AddressSpace:
-        self._call += 1
-        self._total += 1
+    def _spend(self, primitives: int) -> None:
+        self._call += primitives
+        self._total += primitives
         if self._limited and self._call > CALL_BUDGET:
             raise OutOfBudget(f"more than {CALL_BUDGET:,} calls of the kernel in one go")
         if self._limited and self._total > TOTAL_BUDGET:
             raise OutOfBudget(f"more than {TOTAL_BUDGET:,} calls of the kernel in one test")
+
+    def _begin_op(self, op: Op, handle: int) -> AddressSpace:
+        self._spend(1)
         space = self._spaces.get(handle)
         if space is None:
             panic(f"{op.name.lower()}: this Space belongs to a call that is over")

@@ -200,3 +200,15 @@ def test_two_spaces_share_frames(hands, space, memory):
     assert [pte2pa(child.table.pte(va)) for va in range(0, HEAP, PGSIZE)] == [
         pte2pa(space.table.pte(va)) for va in range(0, HEAP, PGSIZE)
     ]
+
+
+def test_many_pages_cost_more_than_few(hands, space):
+    uvmalloc(space, HEAP, HEAP + 64 * PGSIZE, RW)
+    space.size += 64 * PGSIZE
+    mine = Space(hands, *hands.begin([space]))
+    asked = 0
+    with pytest.raises(OutOfBudget):
+        while asked < CALL_BUDGET:
+            mine.pages(0, HEAP + 64 * PGSIZE)
+            asked += 1
+    assert asked == CALL_BUDGET // (1 + 2 * 68 // 16)
