@@ -317,6 +317,38 @@ def test_an_owner_that_left_does_not_take_others_with_it(chosen):
     assert [user_load(space, 8) for space in (parent, child, grandchild)] == [5, 7, 0]
 
 
+def test_an_owner_that_left_and_shares_its_new_frame_does_not_take_the_others_page(chosen):
+    """Two mappings are known and two hold the frame of the first, but they are not the same two."""
+    memory, parent = chosen
+    fill(parent, 1)
+    child = memory.fork(parent)
+    memory.pager._look()
+    memory.pager._patience = 100  # no other look before the next page leaves
+    user_store(parent, 8, 5)
+    other = memory.fork(parent)
+    fill(parent, 1, first=3)
+    memory.evictor.order = [page_number(parent, 0), page_number(parent, 3 * PGSIZE)]
+    memory.pager.reclaim(-1, None)
+    assert is_in(child, 0)
+    memory.audit()
+    assert [user_load(space, 8) for space in (parent, child, other)] == [5, 0, 5]
+
+
+def test_what_was_known_of_a_space_that_ended_is_not_believed(chosen):
+    memory, parent = chosen
+    fill(parent, 2)
+    child = memory.space()
+    memory.grow(child, 4 * PGSIZE)
+    fill(child, 4)
+    memory.pager._look()
+    memory.pager._patience = 100
+    memory.evictor.order = [page_number(child, number * PGSIZE) for number in range(4)]
+    memory.end(child)  # its tables are free, and full of junk
+    memory.pager.reclaim(-1, None)
+    memory.audit()
+    assert holds(parent, 2)
+
+
 def test_joining_a_page_whose_name_has_left(chosen):
     memory, parent = chosen
     fill(parent, 1)
