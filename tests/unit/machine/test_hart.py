@@ -475,6 +475,30 @@ def test_a_page_of_code_that_is_copied_when_written_runs_anew_after_fence_i(prog
     assert run.get(A0) == 2
 
 
+@pytest.mark.parametrize("by_load", [False, True])
+def test_code_that_a_miss_brings_into_an_old_frame_runs_in_its_place(hart, ram, assemble, by_load):
+    """Text that was swapped out comes back: the frame held other code for the same address."""
+    one, other = Pages(ram), Pages(ram)
+    first = Program(hart, one, assemble("li a0, 1; ecall"))
+    first.run()
+    frame = one.pages[TEXT] >> 10 << 12
+    other._next = one._next
+    look = "lw a2, 0(a1)" if by_load else "nop"
+    second = Program(hart, other, assemble(f"{look}; jr a1"), at=TEXT + 8 * PAGE, x11=TEXT)
+
+    def bring_in(va, access):
+        if va & ~(PAGE - 1) == TEXT and TEXT not in other.pages:
+            other.map(TEXT, CODE, assemble("li a0, 2; ecall"), frame=frame)
+            other.code_epoch += 1
+
+    other.on_miss = bring_in
+    trap = second.run()
+    while trap.cause == Cause.TIMER:  # the hart may come up for breath
+        trap = second.run()
+    assert trap.cause == Cause.USER_ECALL
+    assert second.get(A0) == 2
+
+
 # ---- budgets and stopping ---------------------------------------------------------------------
 
 
