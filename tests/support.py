@@ -146,7 +146,7 @@ class Run:
         return [event.kind for event in self.events.of(PageFault) if event.by == by]
 
 
-@dataclass
+@dataclass(repr=False)
 class Machine:
     """How to build machines: where their guests are."""
 

@@ -212,7 +212,7 @@ def test_spaces_agree_with_the_model(lazy, cow, steps):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lazy", "cow"), SWITCHES, ids=SWITCH_IDS)
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(steps=st.lists(STEPS, min_size=10, max_size=60))
 def test_spaces_agree_with_the_model_for_long(lazy, cow, steps):
     play(lazy, cow, steps)
@@ -251,7 +251,7 @@ def test_a_step_that_runs_out_changes_nothing(lazy, cow, steps):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lazy", "cow"), SWITCHES, ids=SWITCH_IDS)
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(steps=st.lists(st.tuples(ONE_PAGE, st.integers(0, 12)), min_size=10, max_size=60))
 def test_a_step_that_runs_out_changes_nothing_for_long(lazy, cow, steps):
     play_with_failures(lazy, cow, steps)
