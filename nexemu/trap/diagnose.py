@@ -29,6 +29,8 @@ LONGEST_INSTRUCTION: Final = 4
 NAMES: Final[Mapping[int, str]] = {
     Cause.ILLEGAL_INSTRUCTION: "illegal instruction",
     Cause.BREAKPOINT: "breakpoint",
+    Cause.LOAD_MISALIGNED: "load address misaligned",
+    Cause.STORE_MISALIGNED: "store address misaligned",
     Cause.INSTRUCTION_PAGE_FAULT: "instruction page fault",
     Cause.LOAD_PAGE_FAULT: "load page fault",
     Cause.STORE_PAGE_FAULT: "store page fault",
@@ -36,7 +38,13 @@ NAMES: Final[Mapping[int, str]] = {
 HINTS: Final[Mapping[int, str]] = {
     Cause.ILLEGAL_INSTRUCTION: "not an instruction that user mode may execute",
     Cause.BREAKPOINT: "no debugger is attached",
+    Cause.LOAD_MISALIGNED: "the address of an atomic must be a multiple of its size",
 }
+STORE_CAUSE_OF: Final[Mapping[int, Cause]] = {
+    Cause.LOAD_PAGE_FAULT: Cause.STORE_PAGE_FAULT,
+    Cause.LOAD_MISALIGNED: Cause.STORE_MISALIGNED,
+}
+"""What an atomic is told, for what Unicorn takes for a load's fault."""
 
 
 class Diagnosis(NamedTuple):
@@ -62,10 +70,13 @@ def diagnose(proc: Proc, trap: Trap, read_register: Callable[[int], int]) -> Dia
     """What ``trap`` means for ``proc``; ``read_register`` gives an integer register by number."""
     mnemonic, operands = _disassemble(proc, trap)
     cause, stval = trap.cause, trap.stval
-    if cause == Cause.LOAD_PAGE_FAULT and mnemonic.startswith(("amo", "sc.")):
-        cause = Cause.STORE_PAGE_FAULT
+    if mnemonic.startswith(("amo", "sc.")):
+        cause = STORE_CAUSE_OF.get(cause, cause)
+    wanted = _effective_address(operands, read_register)
     if cause in (Cause.LOAD_PAGE_FAULT, Cause.STORE_PAGE_FAULT):
-        stval = _first_bad_byte(trap.stval, _effective_address(operands, read_register))
+        stval = _first_bad_byte(trap.stval, wanted)
+    elif cause in (Cause.LOAD_MISALIGNED, Cause.STORE_MISALIGNED):
+        stval = wanted or 0
     elif cause == Cause.INSTRUCTION_PAGE_FAULT:
         stval = _first_bad_byte(trap.stval, trap.epc)
     why = _why(proc, trap, cause, stval)

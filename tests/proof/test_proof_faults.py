@@ -148,6 +148,15 @@ def test_atomics(gate, assemble, tried, template):
         check(gate, assemble, tried, template, 0, va, (cause, va))
 
 
+@pytest.mark.parametrize("template", ATOMICS)
+def test_misaligned_atomics(gate, assemble, tried, template):
+    """Wherever they lie: their address is looked at before the page is."""
+    size, cause = ATOMICS[template]
+    misaligned = {LOAD: 4, STORE: 6}[cause]
+    for va in (DATA + 1, DATA + size // 2, DATA + PGSIZE - 2, LAZY + 1, MORE_TEXT + 2, HEAP_END + 1):
+        check(gate, assemble, tried, template, 0, va, (misaligned, va))
+
+
 @pytest.mark.parametrize(("template", "size"), [each for each in (LOADS | STORES).items() if each[1] > 1])
 def test_accesses_across_pages(gate, assemble, tried, template, size):
     """The first page is good, the second is not: stval is its first byte."""
