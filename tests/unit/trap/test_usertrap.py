@@ -241,3 +241,22 @@ def test_time_and_uptime_are_one_clock(assemble):
 def test_time_cannot_be_written(kill, text):
     event, _ = kill(f"li a1, 1; {text}")
     assert event.cause == 2
+
+
+# ---- shrinking below the heap -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("lazy", "cow"), SWITCHES, ids=SWITCH_IDS)
+def test_a_program_may_give_its_own_text_back_and_dies_at_the_next_fetch(kill, lazy, cow):
+    """ABI.md section 4: nothing stops sbrk from going below the start of the heap."""
+    event, _ = kill(f"li a0, -{TOP}; li a7, 4; ecall; nop; li a7, 3; ecall", lazy=lazy, cow=cow, check=False)
+    assert event.cause == 12
+    assert event.stval == event.sepc < PGSIZE
+
+
+@pytest.mark.parametrize(("lazy", "cow"), SWITCHES, ids=SWITCH_IDS)
+def test_what_was_stack_and_data_comes_back_as_zeros(assemble, lazy, cow):
+    give = f"li s0, {DATA}; li t0, 7; sw t0, 0(s0); li a0, {0x1000 - TOP}; li a7, 4; ecall"
+    text = f"{give}; li a0, {TOP - 0x1000}; ecall; lw a0, 0(s0); addi a0, a0, 5; li a7, 3; ecall"
+    run = run_code(assemble(text), lazy=lazy, cow=cow, check=False)
+    assert (run.status, run.log) == (5, [])
