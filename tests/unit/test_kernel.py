@@ -189,3 +189,40 @@ def test_a_handlers_own_error_is_shown(assemble):
 def test_a_handler_that_handled_nothing_stops_the_machine_and_does_not_hang_it(assemble, answer):
     with pytest.raises(KernelPanic, match="page fault: handled WRITE at 0x"):
         handled_by(assemble, page_fault=lambda *_: answer)
+
+
+# ---- code that is written -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cow", [False, True])
+def test_a_child_that_rewrites_its_code_runs_the_new_and_its_parent_the_old(assemble, cow):
+    """One writable and executable segment, as forktest of xv6 is linked. The child has run the old code
+    itself before it writes: the page it writes to is shared, or a copy, and its translation is old."""
+    new = int.from_bytes(assemble("li a0, 2"), "little")
+    text = f"""
+        j    start
+    answer: li a0, 1
+        ret
+    start: jal answer
+        li   a7, 5
+        ecall
+        bnez a0, parent
+        jal  answer
+        li   t0, {new}
+        sw   t0, 4(zero)
+        fence.i
+        jal  answer
+        {EXIT}
+    parent: addi a0, zero, 2000
+        li   a7, 6
+        ecall
+        lw   s0, 2000(zero)
+        jal  answer
+        slli s0, s0, 4
+        add  a0, a0, s0
+        {EXIT}
+    """
+    run = Machine(b"").build(cow=cow, audit=True)
+    run.kernel.boot([], elf_file(Segment(0, assemble(text).ljust(2100, b"\0"), flags=7)))
+    finish(run)
+    assert run.status == 2 * 16 + 1
