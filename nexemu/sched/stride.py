@@ -4,6 +4,9 @@ Each pid has a pass, which grows as it runs, the slower the more tickets it has;
 runs next. After any stretch of time two pids that never wait differ from their share by no more
 than a quantum each.
 
+Passes are floats: where tickets are no powers of two, passes that are equal on paper may differ in
+their last bit, and then decide who of two equals goes first.
+
 Waldspurger and Weihl, 1995. The lottery of :mod:`nexemu.sched.lottery` is right only on average.
 """
 

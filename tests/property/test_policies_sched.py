@@ -246,7 +246,7 @@ def setup_for(jobs, boost=None):
         size_of=jobs.size.tolist().__getitem__,
         class_of=jobs.group.tolist().__getitem__,
         program_of=jobs.group.tolist().__getitem__,
-        tickets_of=lambda pid: 1 + jobs.group.tolist()[pid],
+        tickets_of=lambda pid: 1 << jobs.group.tolist()[pid],  # powers of two: passes are exact as floats
     )
 
 
