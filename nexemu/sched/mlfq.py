@@ -28,7 +28,7 @@ class Mlfq(Scheduler):
     (2, 1, 20)
     """
 
-    __slots__ = ("_boost", "_clock", "_level", "_quantum", "_queues", "_used")
+    __slots__ = ("_boost", "_clock", "_level", "_quantum", "_queues", "_turn_of", "_used")
 
     def __init__(self, quantum: int, levels: int = 8, boost: int | None = None) -> None:
         self._quantum = quantum
@@ -36,6 +36,7 @@ class Mlfq(Scheduler):
         self._clock = 0  # ticks since the last boost
         self._queues: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(levels)]
         self._level: dict[int, int] = {}
+        self._turn_of = 0  # the level that the present turn is as long as, even if a boost lifts its owner
         self._used: dict[int, int] = {}  # ticks of the allotment at its level
 
     def ready(self, pid: int) -> None:
@@ -45,8 +46,9 @@ class Mlfq(Scheduler):
             queue.move_to_end(pid, last=False)
 
     def choose(self) -> int | None:
-        for queue in self._queues:
+        for level, queue in enumerate(self._queues):
             if queue:
+                self._turn_of = level
                 return queue.popitem(last=False)[0]
         return None
 
@@ -54,7 +56,7 @@ class Mlfq(Scheduler):
         return (self._quantum << self._level[pid]) - self._used[pid]
 
     def preempts(self, pid: int) -> bool:
-        return any(self._queues[: self._level[pid]])
+        return any(self._queues[: self._turn_of])
 
     def ran(self, pid: int, ticks: int) -> None:
         self._clock += ticks
