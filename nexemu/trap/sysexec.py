@@ -52,13 +52,19 @@ def exec_file(machine: Machine, proc: Proc, path: bytes, argv: Sequence[bytes]) 
     proc.space.free()
     proc.space = space
     space.pid = proc.pid
-    proc.name = path.rsplit(b"/", 1)[-1].decode(errors="replace")[:15]
+    proc.name = _name(path)
     proc.context.pc = image.entry
     machine.hart.write_register(proc.context, SP, image.sp)
     machine.hart.write_register(proc.context, A1, image.sp if argv else 0)
     if machine.emit is not None:
         machine.emit(Exec(proc.pid, path.decode(errors="replace"), image.entry, space.size))
     return image
+
+
+def _name(path: bytes) -> str:
+    """What a process is called that executes ``path``: fit to stand in a line, whatever its bytes are."""
+    text = path.rsplit(b"/", 1)[-1].decode(errors="replace")
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:15]
 
 
 CALLS: Final[Mapping[str, Handler]] = {"exec": sys_exec}

@@ -5,7 +5,7 @@ import struct
 from itertools import combinations
 
 import pytest
-from gate import Gate, view
+from gate import Gate, poke, view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matrix_elf import HEADER, ROW, image
@@ -17,6 +17,7 @@ from nexemu.riscv import PGSIZE, U64
 
 CALLER = (Segment(0, b"/a\0", flags=5), Segment(PGSIZE, b"old data", flags=6))
 PATH, NO_ARGUMENTS = 0, 64
+PATH_TOO = PGSIZE + 256
 PERSONALITIES = pytest.mark.parametrize("personality", [NEXOS, XV6], ids=["nexos", "xv6"])
 
 GOOD = elf_file(
@@ -219,6 +220,41 @@ def test_a_program_for_which_there_is_just_enough_memory_or_just_not(tried, pers
         loaded.append(execs.attempt(elf_file(Segment(0, memsz=pages * PGSIZE))))
     assert loaded == sorted(loaded, reverse=True)
     assert set(loaded) == {True, False}
+
+
+# ---- arguments and names ------------------------------------------------------------------------
+
+
+@PERSONALITIES
+@pytest.mark.parametrize(("count", "answer"), [(0, 0), (1, 1), (31, 31), (32, -1), (33, -1), (400, -1)])
+def test_at_most_31_arguments(personality, count, answer):
+    """MAXARG is 32, the NULL included; the array is not read any further."""
+    gate = Gate(personality, files={b"/a": GOOD})
+    proc = gate.spawn(*CALLER)
+    argv = PGSIZE + 512
+    poke(proc.space, argv, PATH_TOO.to_bytes(8, "little") * count + bytes(8))
+    poke(proc.space, PATH_TOO, b"/a\0")
+    assert gate.call(proc, "exec", PATH, argv) == answer
+    gate.restore()
+
+
+@PERSONALITIES
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [(b"/plain", "plain"), (b"//deep//er/x", "x"), (b"/\x1b[2J\nx", "?[2J?x"), (b"/\xff\xfe", "\ufffd" * 2)],
+)
+def test_a_process_has_a_name_that_stands_in_one_line(personality, path, name):
+    """What the kernel says of a process goes to somebody's terminal."""
+    gate = Gate(personality)
+    for directory in (b"/deep", b"/deep/er"):
+        gate.put(directory, None)
+    gate.put(path, GOOD)
+    proc = gate.spawn(*CALLER)
+    poke(proc.space, PGSIZE, path + b"\0")
+    assert gate.call(proc, "exec", PGSIZE, NO_ARGUMENTS) == 0
+    assert proc.name == name
+    assert all(line.isprintable() for line in gate.procs.listing().splitlines())
+    gate.end_processes()
 
 
 # ---- a real program, damaged -------------------------------------------------------------------
