@@ -7,6 +7,7 @@ counted. Nothing is stored by an instruction that faults, and the kernel takes n
 import pytest
 from gate import Gate, poke, view
 from matrix_world import AREA, BREAK, DATA, FILES, GUARD, HEAP, HEAP_END, LAZY, MORE_DATA, MORE_TEXT, World
+from support import Segment
 
 from nexemu.events import BadAccess
 from nexemu.memlayout import KERNBASE, TRAMPOLINE, TRAPFRAME
@@ -203,3 +204,17 @@ def test_what_is_no_page_fault_has_no_stval(gate, assemble, tried, text, cause):
         tried("fatal faults")
         found = Trial(gate, assemble(f"{lead}{text}; nop")).run(budget)
         assert found == (cause, CODE + 2 * bool(lead), 0)
+
+
+@pytest.mark.parametrize("code", [b"\0\0", bytes.fromhex("02 90")])
+def test_a_short_instruction_at_the_very_end_of_the_text(gate, code):
+    """Two bytes, behind which nothing can be read; it was no ``rdtime``."""
+    proc = gate.spawn(Segment(0, b"\x01" * 4094 + code, flags=5))
+    proc.context.pc = 4094
+    proc.space.code_changed()
+    trap = gate.machine.hart.run(proc.space, proc.context, None)
+    usertrap(gate.machine, proc, trap)
+    assert die_if_killed(gate.machine, proc)
+    (event,) = gate.events.of(BadAccess)
+    assert event[2:5] == ({b"\0\0": 2, bytes.fromhex("02 90"): 3}[code], 4094, 0)
+    gate.restore()
