@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from nexemu.bench import boot, cpu, kv, paging, process, smolprobe
+from nexemu.bench import boot, cpu, kv, paging, policies, process, smolprobe
 from nexemu.bench.host import this_host
 from nexemu.bench.measure import FULL, QUICK, Result, measure
 from nexemu.bench.probe import MakeProbe, NotHere, Setting
@@ -36,6 +36,8 @@ PROBES: Final[Mapping[str, MakeProbe]] = {
     "exec": process.exec_,
     "kv-append": kv.append,
     "kv-radix": kv.radix,
+    **{name: policies.replacement(name) for name in policies.AT_MOST},
+    "mlfq": policies.scheduling,
     "smolprobe": smolprobe.smolprobe,
     "token": smolprobe.token,
     "token-process": smolprobe.token_process,
