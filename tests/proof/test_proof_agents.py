@@ -28,4 +28,4 @@ def test_processes_do_what_the_model_does(agent, tried, switches, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_processes_do_what_the_model_does_for_long(agent, tried, switches, kind):
-    run(agent, tried, switches, kind, examples=300, steps=80)
+    run(agent, tried, switches, kind, examples=150, steps=80)

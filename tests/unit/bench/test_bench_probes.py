@@ -18,8 +18,14 @@ from nexemu.kernel import Options
 SLOW = {"smolprobe", "token", "token-process"}
 FILL = "a fill with an empty hook"
 TIMES = {
-    **{"boot": 0.4, "fork": 0.020, "smolprobe": 10.0},
-    **{"lru": 2.0, "clock": 2.0, "arc": 2.0, "opt": 5.0, "mlfq": 15.0},
+    "boot": 0.4,
+    "fork": 0.020,
+    "smolprobe": 10.0,
+    "lru": 2.0,
+    "clock": 2.0,
+    "arc": 2.0,
+    "opt": 5.0,
+    "mlfq": 15.0,
 }
 RATIOS = {
     "refill": {FILL: 2.0},
