@@ -40,7 +40,14 @@ def as_run(words):
     """The words that are run in the end, and the environment that make would add."""
     if words[0] != "make":
         return words, {}
-    told = subprocess.run([words[0], "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        [words[0], "-n", *words[1:]],
+        cwd=ROOT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     last = told.stdout.splitlines()[-1].removeprefix("exec ")
     variables = dict(word.split("=", 1) for word in words[1:] if "=" in word)
     last = last.replace('"$NEXEMU_CMD"', shlex.quote(variables.get("CMD", "")))
