@@ -9,7 +9,7 @@ from pathlib import Path
 from nexemu.events import Emit
 from nexemu.kernel import Kernel, Options
 from nexemu.policy import Scheduler
-from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, interruptible, raw_input, write_stdout
+from nexemu.terminal import FileKeyboard, Leave, TerminalKeyboard, ended_by_signals, raw_input, write_stdout
 
 
 def log(line: str) -> None:
@@ -36,7 +36,7 @@ def run_machine(
     else:
         kernel.boot()
     with ExitStack() as stack:
-        stack.enter_context(interruptible(kernel.hart.stop))
+        stack.enter_context(ended_by_signals(kernel.hart.interrupt, kernel.hart.stop))
         if isinstance(keyboard, TerminalKeyboard):
             stack.enter_context(raw_input())
             keyboard.listen(kernel.hart.stop)
@@ -44,5 +44,3 @@ def run_machine(
             return kernel.run()
         except Leave:
             return 0
-        except KeyboardInterrupt:
-            return 130

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, FileIO
 from queue import SimpleQueue
-from typing import Final, NoReturn
+from typing import Final
 
 from nexemu.errors import OperatorError
 
 CHUNK: Final = 4096
 ESCAPE: Final = 0x01  # Ctrl-A
 MOMENT: Final = 0.02  # seconds
+ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Leave(Exception):
@@ -115,31 +116,42 @@ def _read_keys() -> bytes | None:
 
 @contextmanager
 def raw_input() -> Iterator[None]:
-    """Keys reach us one by one and unechoed, until the block ends, be it by a signal. Output keeps turning NL
-    into CR NL."""
+    """Keys reach us one by one and unechoed, until the block ends. Output keeps turning NL into CR NL."""
     before = termios.tcgetattr(0)
     raw = termios.tcgetattr(0)
     raw[0] &= ~(termios.ICRNL | termios.IXON)
     raw[3] &= ~(termios.ICANON | termios.ECHO | termios.ISIG | termios.IEXTEN)
-    handlers = {number: signal.signal(number, _end_by_signal) for number in (signal.SIGTERM, signal.SIGHUP)}
     termios.tcsetattr(0, termios.TCSADRAIN, raw)
     try:
         yield
     finally:
         with suppress(termios.error):  # the terminal itself may be gone
             termios.tcsetattr(0, termios.TCSADRAIN, before)
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-
-
-def _end_by_signal(number: int, _frame: object) -> NoReturn:
-    raise SystemExit(128 + number)
 
 
 @contextmanager
-def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """While the block runs, a signal such as Ctrl-C's also calls ``stop`` from another thread: Python's own
-    handler has to wait until guest code, which may loop for ever, returns to Python."""
+def ended_by_signals(interrupt: Callable[[BaseException], None], stop: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, a signal such as Ctrl-C's ends it: ``interrupt`` gets a SystemExit with the
+    status that a shell would show. Python calls it only when guest code, which may loop for ever,
+    returns to Python, so ``stop`` is called at each signal too, from another thread."""
+
+    def end(number: int, _frame: object) -> None:
+        for each in handlers:
+            signal.signal(each, signal.SIG_IGN)
+        interrupt(SystemExit(128 + number))
+
+    heeded = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    with _called_at_each_signal(stop):
+        handlers = {number: signal.signal(number, end) for number in heeded}
+        try:
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+
+@contextmanager
+def _called_at_each_signal(stop: Callable[[], None]) -> Iterator[None]:
     ours, pythons = socket.socketpair()
     pythons.setblocking(False)
     before = signal.set_wakeup_fd(pythons.fileno())

@@ -78,7 +78,8 @@ class Saved:
 class Engine:
     """One RV64GC core in user mode on ``ram``, behind a TLB that ``on_tlb_miss`` fills: called with the five
     things of FILL_CALLBACK, it stores the entry and returns True, or returns False to stop at the
-    instruction. ``on_exception`` gets the number of any other exception."""
+    instruction. ``on_exception`` gets the number of any other exception. ``running``: C code is on the stack,
+    and what a callback raises would be lost in it."""
 
     __slots__ = (
         "_callbacks",
@@ -92,10 +93,12 @@ class Engine:
         "_registers",
         "_uc",
         "_values",
+        "running",
     )
 
     def __init__(self, ram: Ram, on_tlb_miss: Callable[..., bool], on_exception: Callable[..., None]) -> None:
         self._ram = ram  # Unicorn uses its bytes: they must live as long as the engine
+        self.running = False
         self._uc = Uc(const.UC_ARCH_RISCV, const.UC_MODE_RISCV64)
         self._handle = self._uc._uch  # noqa: SLF001 - what the C library wants
         self._uc.mem_map_ptr(ram.base, ram.size, const.UC_PROT_ALL, ram.host_address())
@@ -134,7 +137,10 @@ class Engine:
 
     def start(self, pc: VA, count: int) -> bool:
         """Run from ``pc``, for ``count`` instructions unless that is 0. False: one could not be executed."""
-        return bool(uclib.uc_emu_start(self._handle, pc, 0, 0, count) == const.UC_ERR_OK)
+        self.running = True
+        status = uclib.uc_emu_start(self._handle, pc, 0, 0, count)
+        self.running = False
+        return bool(status == const.UC_ERR_OK)
 
     def _find_counter(self) -> ctypes.c_uint64:
         """Where Unicorn counts instructions. No call tells how far a counted start came, but the count is

@@ -117,6 +117,13 @@ class Hart:
         self._stop_requested = True
         self._engine.stop()
 
+    def interrupt(self, error: BaseException) -> None:
+        """Raise ``error``, for a signal's handler: now, or out of :meth:`run` if that is under way."""
+        if not self._engine.running:
+            raise error
+        self._error = error
+        self.stop()
+
     def shootdown(self) -> None:
         """Forget all translations, now: rights were taken away, perhaps in the middle of an instruction."""
         self._flush_tlb()
@@ -126,20 +133,26 @@ class Hart:
         ``context.pc`` is where it resumes: behind an ecall, at any other trap's instruction."""
         self._load(context)
         self._enter(space)
-        self._exception = self._fault = self._error = None
+        self._exception = self._fault = None
         self.executed = 0
         if (budget is not None) != self._counting:
             self._change_counting(context.pc)
         if self._stop_requested:
             self._stop_requested = False
+            self._raise_kept_error()
             return Trap(TIMER, context.pc)
         went_on = self._engine.start(context.pc, budget or 0)
         if budget is not None:
             self.executed = self._engine.executed(budget)
         if self._error is not None:
-            raise self._error
+            self._raise_kept_error()
         context.pc = self._engine.read_trap_registers()
         return self._trap(context, went_on)
+
+    def _raise_kept_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def _trap(self, context: Context, went_on: bool) -> Trap:
         if self._exception is not None:  # Unicorn has added 4 to pc, whatever the exception

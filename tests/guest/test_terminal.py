@@ -263,7 +263,6 @@ def test_a_killed_program_is_explained_on_the_screen_and_the_shell_goes_on(shell
     shell.see(b"\r\non\r\n$ ")
 
 
-@pytest.mark.xfail(strict=False, reason="open: now and then the status is 0; the cause is not known")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_that_ends_the_run_leaves_a_usable_terminal(shell, number):
     """Without echo and line editing, the person's own shell would be unusable afterwards."""

@@ -383,6 +383,34 @@ def test_an_error_of_the_space_itself_comes_out_of_run(program, space):
     assert run.run().cause == Cause.USER_ECALL, "and the hart works on"
 
 
+def test_an_interrupt_while_user_code_runs_comes_out_of_run(program, space):
+    """A signal's handler may be called in the middle of a callback; what it raised there would be lost."""
+    run = program("ld a0, 0(a1); loop: j loop", x11=DATA)
+    space.on_miss = lambda va, access: access is Access.READ and run.hart.interrupt(SystemExit(143))
+    with pytest.raises(SystemExit, match="143"):
+        run.run()
+
+
+def test_an_interrupt_of_an_exception_comes_out_of_run(ram, space, assemble, monkeypatch):
+    exception_of = Hart._on_exception
+
+    def interrupted(hart, engine, number, data):
+        hart.interrupt(SystemExit(143))
+        exception_of(hart, engine, number, data)
+
+    monkeypatch.setattr(Hart, "_on_exception", interrupted)
+    run = Program(Hart(ram), space, assemble("ecall; ecall"))
+    with pytest.raises(SystemExit, match="143"):
+        run.run()
+
+
+def test_an_interrupt_while_no_user_code_runs_is_raised_at_once(program):
+    run = program("ecall")
+    with pytest.raises(SystemExit, match="143"):
+        run.hart.interrupt(SystemExit(143))
+    assert run.run().cause == Cause.USER_ECALL
+
+
 # ---- epochs -----------------------------------------------------------------------------------
 
 
