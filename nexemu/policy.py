@@ -40,7 +40,7 @@ class Scheduler(Protocol):
 
     def preempts(self, pid: int) -> bool:
         """Should ``pid``, which is running, stop at once for somebody who is queued? Asked when somebody
-        became ready."""
+        became ready; after a yes, ``pid`` itself is ready next."""
         return False
 
 

@@ -41,7 +41,7 @@ SHORT_FILES = {
     "grade/checks/check.py": "the shape of a check, which its families share",
     "dice.py": "one die, which two families of policies throw",
     **dict.fromkeys(
-        [f"sched/{name}.py" for name in ("fcfs", "prediction", "round_robin", "sjf")]
+        [f"sched/{name}.py" for name in ("ageing", "fcfs", "prediction", "round_robin", "sjf")]
         + [f"evict/{name}.py" for name in ("fifo", "lru", "second_chance")],
         "a policy is as long as its idea",
     ),

@@ -22,21 +22,15 @@ class Ageing(Priority):
     [2, 1, 3]
     """
 
-    __slots__ = ("_came", "_clock", "_patience")
+    __slots__ = ("_clock", "_patience")
 
-    def __init__(self, class_of: Callable[[int], int], patience: int, quantum: int | None = None) -> None:
-        super().__init__(class_of, quantum)
+    def __init__(self, class_of: Callable[[int], int], patience: int) -> None:
+        super().__init__(class_of)
         self._patience = patience
         self._clock = 0
-        self._came: dict[int, int] = {}
 
     def rank(self, pid: int) -> float:
-        return self._class_of(pid) * self._patience + self._came.setdefault(pid, self._clock)
+        return self._class_of(pid) * self._patience + self._clock
 
     def ran(self, pid: int, ticks: int) -> None:
         self._clock += ticks
-        super().ran(pid, ticks)
-
-    def _requeue(self, pid: int) -> None:
-        super()._requeue(pid)
-        self._came.pop(pid, None)

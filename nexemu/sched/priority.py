@@ -7,12 +7,12 @@ While the urgent classes fill the processor, the others do not run at all: starv
 
 from collections.abc import Callable
 
-from nexemu.sched.ranked import Ranked
+from nexemu.sched.ranked import Entry, Ranked
 
 
 class Priority(Ranked):
-    """``class_of`` gives a pid's class, 0 being the most urgent. With a ``quantum``, those of one class
-    take turns; who had to stop for a more urgent pid before its quantum was over keeps its place.
+    """``class_of`` gives a pid's class, 0 being the most urgent. Who has to stop for a more urgent pid keeps
+    its place; who sleeps loses it.
 
     >>> policy = Priority({1: 1, 2: 0, 3: 1}.__getitem__)
     >>> policy.ready(1), policy.choose()
@@ -25,36 +25,32 @@ class Priority(Ranked):
     [2, 1, 3]
     """
 
-    __slots__ = ("_class_of", "_place", "_quantum", "_used")
+    __slots__ = ("_chosen", "_class_of", "_stopped")
 
-    def __init__(self, class_of: Callable[[int], int], quantum: int | None = None) -> None:
+    def __init__(self, class_of: Callable[[int], int]) -> None:
         super().__init__()
         self._class_of = class_of
-        self._quantum = quantum
-        self._place: dict[int, int] = {}  # the turn that each pid keeps
-        self._used: dict[int, int] = {}  # ticks of its quantum
+        self._chosen: Entry = (0, 0, 0)  # the place of whoever was chosen last
+        self._stopped: int | None = None  # that pid, from when it has to stop until it is ready again
 
     def rank(self, pid: int) -> float:
         return self._class_of(pid)
 
-    def turn(self, pid: int) -> int:
-        if pid not in self._place:
-            self._place[pid] = super().turn(pid)
-        return self._place[pid]
+    def ready(self, pid: int) -> None:
+        if pid == self._stopped:
+            self._stopped = None
+            self._queue(self._chosen)
+        else:
+            super().ready(pid)
 
-    def ran(self, pid: int, ticks: int) -> None:
-        self._used[pid] = used = self._used.get(pid, 0) + ticks
-        if self._quantum is not None and used >= self._quantum:
-            self._requeue(pid)
+    def choose(self) -> int | None:
+        if self.best() is not None:
+            self._chosen = self._heap[0]
+        return super().choose()
 
-    def _requeue(self, pid: int) -> None:
-        """``pid`` goes behind its equals when it is ready again."""
-        self._used.pop(pid, None)
-        self._place.pop(pid, None)
-
-    def quantum(self, pid: int) -> int | None:
-        return None if self._quantum is None else self._quantum - self._used.get(pid, 0)
-
-    def forget(self, pid: int) -> None:
-        super().forget(pid)
-        self._requeue(pid)
+    def preempts(self, pid: int) -> bool:
+        best = self.best()
+        if best is None or best >= self._chosen[0]:
+            return False
+        self._stopped = pid
+        return True

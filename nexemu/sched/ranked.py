@@ -13,8 +13,8 @@ Entry: TypeAlias = tuple[float, int, int]
 
 
 class Ranked(Scheduler):
-    """The pid of the smallest rank runs next; of equal ranks, the one of the earlier turn. Both are
-    asked for when a pid becomes ready, and hold until it is chosen."""
+    """The pid of the smallest rank runs next; of equal ranks, the one that became ready first. The rank is
+    asked for when a pid becomes ready, and holds until it is chosen."""
 
     __slots__ = ("_entry", "_heap", "_turns")
 
@@ -27,15 +27,14 @@ class Ranked(Scheduler):
         """What a policy sorts ``pid`` by, now; the smallest runs."""
         raise NotImplementedError
 
-    def turn(self, pid: int) -> int:
-        """Decides among equal ranks. Here: who became ready last is last."""
-        self._turns += 1
-        return self._turns
-
     def ready(self, pid: int) -> None:
         if pid not in self._entry:
-            self._entry[pid] = entry = (self.rank(pid), self.turn(pid), pid)
-            heappush(self._heap, entry)
+            self._turns += 1
+            self._queue((self.rank(pid), self._turns, pid))
+
+    def _queue(self, entry: Entry) -> None:
+        self._entry[entry[2]] = entry
+        heappush(self._heap, entry)
 
     def choose(self) -> int | None:
         if self.best() is None:

@@ -296,3 +296,29 @@ def test_switches_cost_what_they_cost(name, jobs):
     assert done.switching == 2 * done.switches
     assert done.finish.max() <= jobs.arrival.max() + jobs.size.sum() + done.switching
     assert (done.response >= jobs.size).all()
+
+
+calls = st.lists(
+    st.tuples(st.sampled_from(["ready", "run", "next", "end"]), st.integers(1, 5)), min_size=20, max_size=60
+)
+
+
+@pytest.mark.parametrize("name", ["priority", "ageing"])
+@settings(deadline=None, max_examples=100)
+@given(sequence=calls)
+def test_where_all_are_of_one_class_who_waits_longest_runs(name, sequence):
+    """Jobs that sleep as well: those of a simulation never do."""
+    policy, queue, running = POLICIES[name](Setup(patience=PATIENCE)), [], None
+    for call, number in sequence:
+        if call == "ready" and number not in (*queue, running):
+            policy.ready(number)
+            queue.append(number)
+            assert running is None or not policy.preempts(running)
+        elif call == "run" and running is not None:
+            policy.ran(running, number)
+        elif call == "end" and running is not None:
+            policy.forget(running)
+            running = None
+        elif call == "next":  # whoever was running sleeps
+            running = policy.choose()
+            assert running == (queue.pop(0) if queue else None)

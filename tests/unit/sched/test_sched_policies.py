@@ -137,15 +137,21 @@ class TestPriority:
         policy = ready(Priority({1: 1, 2: 0, 3: 1, 4: 0}.__getitem__), 1, 2, 3, 4)
         assert drain(policy) == [2, 4, 1, 3]
 
-    def test_with_a_quantum_equals_take_turns(self):
-        policy = ready(Priority({1: 0, 2: 0}.__getitem__, quantum=10), 1, 2)
-        assert [run(policy, 10) for _ in range(4)] == [1, 2, 1, 2]
+    def test_who_slept_goes_behind_those_who_wait(self):
+        policy = ready(Priority(lambda _: 0), 1, 2, 3)
+        policy.choose()
+        policy.ran(1, 5)  # and sleeps
+        assert policy.choose() == 2
+        policy.ready(1)
+        assert drain(policy) == [3, 1]
 
-    def test_who_was_interrupted_keeps_its_turn_and_the_rest_of_its_quantum(self):
-        policy = ready(Priority({1: 0, 2: 0}.__getitem__, quantum=10), 1, 2)
-        assert run(policy, 4) == 1
-        assert policy.choose() == 1
-        assert policy.quantum(1) == 6
+    def test_who_has_to_stop_for_a_more_urgent_one_keeps_its_place(self):
+        policy = ready(Priority({1: 1, 2: 1, 3: 0}.__getitem__), 1, 2)
+        policy.choose()
+        policy.ready(3)
+        assert policy.preempts(1)
+        policy.ready(1)
+        assert drain(policy) == [3, 1, 2]
 
 
 class TestAgeing:
@@ -156,9 +162,15 @@ class TestAgeing:
         ready(policy, 2)
         assert drain(policy) == [1, 2]
 
-    def test_age_is_lost_with_a_used_up_quantum(self):
-        policy = ready(Ageing({1: 0, 2: 0}.__getitem__, patience=100, quantum=10), 1, 2)
-        assert [run(policy, 10) for _ in range(4)] == [1, 2, 1, 2]
+    def test_only_waiting_counts(self):
+        """1 has been there for longest, and was asleep or running for all of it."""
+        policy = ready(Ageing({1: 0, 2: 1, 3: 1}.__getitem__, patience=100), 1)
+        assert run(policy, 500) == 1
+        assert policy.choose() == 1  # and sleeps
+        ready(policy, 2)
+        policy.ran(9, 101)
+        ready(policy, 1)
+        assert drain(policy) == [2, 1]
 
 
 class TestMlfq:
