@@ -3,8 +3,8 @@
 A file that comes from the host starts as the host's own bytes, read-only and possibly mapped
 rather than read; the first write makes a private copy. Copy on write once more, for files.
 
-Invariant: the first ``size`` bytes of the buffer are the file; the rest is room to grow. A
-buffer that may be written is a bytearray, and no other is.
+Invariant: the buffer is the file, to the byte. A buffer that may be written is a bytearray, and
+no other is.
 """
 
 from mmap import mmap
@@ -17,11 +17,15 @@ Data: TypeAlias = bytes | memoryview
 class Content:
     """``host``: the bytes to start with, which are never written to."""
 
-    __slots__ = ("size", "_buffer")
+    __slots__ = ("_buffer",)
 
     def __init__(self, host: bytes | mmap = b"") -> None:
-        self.size = len(host)
         self._buffer: bytes | mmap | bytearray = host
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return len(self._buffer)
 
     @property
     def private_size(self) -> int:
@@ -31,30 +35,19 @@ class Content:
     def read(self, offset: int, count: int) -> memoryview:
         """Up to ``count`` bytes from ``offset``, fewer at the end of the file, none beyond it. Not a
         copy: a view that is valid until the next write."""
-        end = min(offset + count, self.size)
-        return memoryview(self._buffer)[offset:end].toreadonly()
+        return memoryview(self._buffer)[offset : offset + count].toreadonly()
 
     def write(self, offset: int, data: Data) -> None:
         """Put ``data`` at ``offset``, which is at most ``size``, and grow where it reaches further."""
-        end = offset + len(data)
-        self._writable(end)[offset:end] = data
-        self.size = max(self.size, end)
-
-    def _writable(self, end: int) -> bytearray:
-        """A private buffer of at least ``end`` bytes. Growing takes a new one, twice as long: a view
-        of the old one may still be about, and a bytearray with views cannot be resized."""
-        buffer = self._buffer
-        if isinstance(buffer, bytearray):
-            if end <= len(buffer):
-                return buffer
-            grown = bytearray(max(end, 2 * len(buffer)))
-        else:
-            grown = bytearray(max(end, self.size))
-        grown[: self.size] = memoryview(buffer)[: self.size]
-        self._buffer = grown
-        return grown
+        if not isinstance(self._buffer, bytearray):
+            self._buffer = bytearray(self._buffer)
+        place = slice(offset, offset + len(data))
+        try:
+            self._buffer[place] = data
+        except BufferError:  # it would have to grow, and a view of it is still about
+            self._buffer = bytearray(self._buffer)
+            self._buffer[place] = data
 
     def clear(self) -> None:
         """Make the file empty."""
         self._buffer = b""
-        self.size = 0
