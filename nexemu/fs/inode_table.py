@@ -117,10 +117,13 @@ class InodeTable:
 
     def writei(self, inode: Inode, offset: int, data: Data) -> int:
         """Write all of ``data`` at ``offset`` (bytes, at most the size) and return its length. Raises
-        BadFile, with nothing written, past the end of the file or when there is no space."""
+        BadFile, with nothing written, past the end of the file or when there is no space. Writing nothing
+        takes no space: the host's bytes go on serving."""
         content = inode.content
         if offset > content.size:
             raise BadFile(f"a write at {offset} would leave a hole after the file's {content.size} bytes")
+        if not data:
+            return 0
         if offset + len(data) > max(self.file_capacity, content.size):
             raise BadFile(f"a file holds {self.file_capacity} bytes at the most")
         size = max(offset + len(data), content.size)

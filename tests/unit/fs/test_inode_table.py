@@ -155,6 +155,15 @@ def test_host_bytes_count_from_their_first_write_on(inodes):
         inodes.writei(other, 0, b"1")
 
 
+def test_writing_nothing_to_host_bytes_takes_no_space(inodes):
+    inode = named(inodes)
+    inodes.adopt(inode, Content(bytes(200)))
+    assert inodes.writei(inode, 7, b"") == 0
+    assert inodes.stored == 0
+    with pytest.raises(BadFile, match="hole"):
+        inodes.writei(inode, 201, b"")
+
+
 def test_adopted_bytes_that_are_private_count_at_once(inodes):
     inode = named(inodes)
     content = Content()
