@@ -20,24 +20,35 @@ BATCH: Final = 4096
 
 @contextmanager
 def references_to(path: Path) -> Iterator[Write]:
-    """What appends a page to the file at ``path``, which is made or replaced. Raises OperatorError when the
-    host refuses."""
+    """What appends a page to the file at ``path``, which is made or replaced. Raises OperatorError, here and
+    wherever it writes, when the host refuses."""
     kept: list[int] = []
-    try:
-        with path.open("w", encoding="ascii") as file:
-            file.write(HEADER)
 
-            def write(page: int) -> None:
-                kept.append(page)
-                if len(kept) >= BATCH:
-                    flush()
-
-            def flush() -> None:
-                file.write("".join(f"{page}\n" for page in kept))
-                kept.clear()
-
-            yield write
+    def write(page: int) -> None:
+        kept.append(page)
+        if len(kept) >= BATCH:
             flush()
+
+    def flush() -> None:
+        left = memoryview("".join(f"{page}\n" for page in kept).encode())
+        kept.clear()
+        with _refusal_as_operator_error(path):
+            while left:
+                left = left[file.write(left) :]
+
+    with _refusal_as_operator_error(path):
+        file = path.open("wb", buffering=0)
+    with file:
+        with _refusal_as_operator_error(path):
+            file.write(HEADER.encode())
+        yield write
+        flush()
+
+
+@contextmanager
+def _refusal_as_operator_error(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise OperatorError(f"--record {path}: {error.strerror}; name a file that can be written") from error
 

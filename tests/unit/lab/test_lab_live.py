@@ -1,6 +1,7 @@
 """Reference strings of real programs: recorded, kept in files, replayed under every policy."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from support import MIB
@@ -50,8 +51,21 @@ def test_a_file_that_is_none_is_refused_in_a_line(tmp_path, text, what):
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(OperatorError, match="not a text file"):
         read_references(tmp_path / "binary")
-    with pytest.raises(OperatorError, match="--record"), references_to(tmp_path / "no" / "folder"):
+
+
+def test_a_file_that_cannot_be_written_is_the_operators_business(tmp_path):
+    with (
+        pytest.raises(OperatorError, match=r"--record .*: No such file"),
+        references_to(tmp_path / "no" / "folder"),
+    ):
         pass
+    with pytest.raises(OperatorError, match=r"--record .*: No space left"), references_to(Path("/dev/full")):
+        pass
+
+
+def test_what_goes_wrong_beside_the_file_is_not_blamed_on_it(tmp_path):
+    with pytest.raises(BrokenPipeError), references_to(tmp_path / "r"):
+        raise BrokenPipeError
 
 
 # ---- replay -----------------------------------------------------------------------------------
