@@ -33,7 +33,7 @@ def read_trace(path: Path) -> list[Request]:
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise OperatorError(f"{path}: cannot read this trace: {reason}") from error
-    requests = _parse(path, text.splitlines())
+    requests = _parse(path, text.split("\n"))
     if not requests:
         raise OperatorError(f"{path}: there is no request in this trace")
     return sorted(requests, key=lambda request: request.arrival)
@@ -55,7 +55,7 @@ def _parse(path: Path, lines: Iterable[str]) -> list[Request]:
 def _object(line: str) -> Mapping[str, Any]:
     try:
         value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadLine('this is no JSON; each line is one object, such as {"timestamp": 0, ...}') from error
     if not isinstance(value, dict):
         raise BadLine("a request is a JSON object, in braces")

@@ -51,6 +51,13 @@ def test_requests_come_in_the_order_of_their_arrival(trace):
     assert [request.arrival for request in requests] == [0, 7_000_000]
 
 
+def test_a_line_ends_where_json_lines_end(trace):
+    (request,) = read_trace(
+        trace('{"timestamp": 0, "input_length": 1, "output_length": 1, "namespace": "\u2028"}')
+    )
+    assert request.namespace == "\u2028"
+
+
 def test_a_request_without_limits_may_become_what_it_becomes(trace):
     assert read_trace(trace(GOOD))[0].limit == 2
 
@@ -60,6 +67,7 @@ def test_a_request_without_limits_may_become_what_it_becomes(trace):
     [
         ("{", "this is no JSON"),
         ("[" * 100_000, "this is no JSON"),
+        (f'{{"timestamp": {"9" * 5000}}}', "this is no JSON"),
         ("[1]", "in braces"),
         ({"input_length": 3, "output_length": 2}, "'timestamp' is missing"),
         (GOOD | {"timestamp": -1}, "'timestamp' is -1"),
