@@ -82,7 +82,7 @@ def radix(
     if plot_file is not None:
         check_can_plot(plot_file)
     tree = Tree(RadixCache(page, POLICIES[policy](Setup(1 << 16))))
-    for sentence in sentences or sys.stdin.read().splitlines():
+    for sentence in sentences or _typed():
         tree.insert(sentence)
     for sentence in lock or []:
         tree.cache.lock(tree.cache.match(tree.tokens(sentence)))
@@ -98,6 +98,13 @@ def radix(
         _print(console, tree.text())
     if plot_file is not None:
         draw("nexemu kv radix", [tree.growth()], plot_file)
+
+
+def _typed() -> list[str]:
+    try:
+        return sys.stdin.read().splitlines()
+    except UnicodeDecodeError as error:
+        raise OperatorError("standard input is not text; type a sentence a line") from error
 
 
 def _print(console: Console, text: str) -> None:

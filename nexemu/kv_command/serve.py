@@ -1,6 +1,7 @@
 """``nexemu kv serve`` and ``nexemu kv compare``: a serving engine over a request trace."""
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -139,4 +140,6 @@ def _requests(trace: Path | None, workload: str, count: int, rate: float, seed: 
     if trace is not None:
         return read_trace(trace)
     _one_of("--workload", workload, WORKLOADS)
+    if math.isnan(rate):
+        raise OperatorError("--rate nan: how many begin a second must be a number")
     return WORKLOADS[workload](seed, count, rate)

@@ -90,6 +90,11 @@ def test_an_empty_tree(kv):
     assert kv("radix", typed="").startswith("(empty)\n")
 
 
+def test_input_that_is_no_text(kv):
+    with pytest.raises(OperatorError, match="standard input is not text"):
+        kv("radix", typed=b"a b\xff\n")
+
+
 def test_pages_are_whole(kv):
     assert kv("radix", "a b c d e", "--page", 2).startswith("└ [a b c d]  length 4\n")
 
@@ -149,6 +154,7 @@ def test_what_is_refused_is_explained(kv):
         (("serve", "--scheduler", "x"), "--scheduler x: there are fcfs, "),
         (("serve", "--evict", "opt"), "--evict opt: there are fifo, "),
         (("serve", "--workload", "x"), "--workload x: there are chat, "),
+        (("serve", "--rate", "nan"), "--rate nan: how many begin a second must be a number"),
         (("serve", "/nowhere/trace.jsonl"), "/nowhere/trace.jsonl: cannot read this trace"),
         (("serve", "--slots", 16, "--block", 17), "not one block fits"),
         (("serve", "--plot", "x.gif"), "--plot x.gif: the name ends in"),
