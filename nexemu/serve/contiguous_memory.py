@@ -24,7 +24,7 @@ def _power_of_two(request: Request, longest: int) -> int:
 
 RESERVES: Final[Mapping[str, Reserve]] = {
     "max": lambda request, longest: longest,
-    "limit": lambda request, longest: len(request.prompt) + request.limit,
+    "limit": lambda request, longest: min(longest, len(request.prompt) + request.limit),
     "pow2": _power_of_two,
     "oracle": lambda request, longest: request.tokens - 1,
 }

@@ -285,6 +285,12 @@ def test_what_is_longer_than_the_longest_is_refused():
     assert "17 tokens long, and 16 are allowed" in memory.refusal(request(10, 8))
 
 
+def test_a_limit_beyond_the_longest_reserves_no_more_than_that():
+    memory = ContiguousMemory(64, "limit", 16)
+    memory.admit(0, request(4, 3, limit=1000), 0)
+    assert memory.usage() == Usage(stored=4, reserved=12, free=48)
+
+
 def test_a_run_that_was_too_short_is_found_out():
     memory = ContiguousMemory(64, "limit", 16)
     memory.admit(0, request(4, 3, limit=0), 0)
