@@ -15,7 +15,7 @@ from itertools import chain
 from nexemu.errors import OutOfMemory, panic
 from nexemu.kv.block_table import BlockTable, Copy, Place, nth_block
 from nexemu.kv.pool import BlockPool
-from nexemu.kv.prefix_index import START, Content, PrefixIndex
+from nexemu.kv.prefix_index import Content, PrefixIndex
 
 
 class BlockManager:
@@ -65,13 +65,13 @@ class BlockManager:
         """How many blocks ``tokens`` tokens fill or begin."""
         return -(-tokens // self.block_tokens)
 
-    def cached_prefix(self, tokens: Sequence[int]) -> int:
+    def cached_prefix(self, tokens: Sequence[int], namespace: str = "") -> int:
         """How many of these tokens a prompt of them would find."""
-        return len(self._hits(tokens)) * self.block_tokens
+        return len(self._hits(tokens, namespace)) * self.block_tokens
 
-    def can_allocate(self, tokens: Sequence[int]) -> bool:
+    def can_allocate(self, tokens: Sequence[int], namespace: str = "") -> bool:
         """Whether :meth:`allocate` would succeed and leave the watermark."""
-        needed = self._blocks_taken(len(tokens), self._hits(tokens))
+        needed = self._blocks_taken(len(tokens), self._hits(tokens, namespace))
         return needed + self.watermark <= self.pool.free_blocks
 
     def can_swap_in(self, sequence: int, growth: int = 0) -> bool:
@@ -93,19 +93,20 @@ class BlockManager:
 
     # ---- the life of a sequence -------------------------------------------------------------------
 
-    def allocate(self, sequence: int, tokens: Sequence[int]) -> int:
+    def allocate(self, sequence: int, tokens: Sequence[int], namespace: str = "") -> int:
         """Begin a sequence with a prompt. The result is how many tokens, from the first on, need not be
         computed: they are in blocks that held them already. It is never all of them, because the last
         one is what the next token is predicted from. The others are known from now on to whoever asks,
-        so they have to be computed before anything else. Raises OutOfMemory."""
+        so they have to be computed before anything else. Namespaces share nothing. Raises OutOfMemory."""
         self._must_be_new(sequence)
-        hits = self._hits(tokens)
+        hits = self._hits(tokens, namespace)
         if self._blocks_taken(len(tokens), hits) > self.pool.free_blocks:
             raise OutOfMemory(f"allocate: no blocks for {len(tokens)} tokens")
         # Hits first: taking a fresh block must not reuse one that is about to be shared.
         blocks = [self.pool.hold(self.index.block(content)) for content in hits]
         blocks += [self._take() for _ in range(self.blocks_for(len(tokens)) - len(hits))]
-        table = BlockTable(self.block_tokens, list(tokens), blocks, hits[-1] if hits else START)
+        table = BlockTable(self.block_tokens, list(tokens), blocks, self.index.root(namespace))
+        table.content = hits[-1] if hits else table.root
         self._tables[sequence] = table
         self._remember(table, len(hits))
         return len(hits) * self.block_tokens
@@ -158,7 +159,7 @@ class BlockManager:
         for copy in moved:
             self.index.forget(copy.target)
         self._tables[sequence] = self._swapped.pop(sequence)
-        table.content = START
+        table.content = table.root
         self._remember(table, 0)
         return moved
 
@@ -207,11 +208,11 @@ class BlockManager:
         if sequence in self._tables or sequence in self._swapped:
             panic(f"block manager: there is a sequence {sequence} already")
 
-    def _hits(self, tokens: Sequence[int]) -> list[Content]:
+    def _hits(self, tokens: Sequence[int], namespace: str) -> list[Content]:
         """The contents of the full blocks at the start of ``tokens`` that some block holds. The last
         token is left out."""
         hits: list[Content] = []
-        content = START
+        content = self.index.root(namespace)
         for number in range((len(tokens) - 1) // self.block_tokens if self.prefix_caching else 0):
             found = self.index.find(content, nth_block(tokens, number, self.block_tokens))
             if found is None:

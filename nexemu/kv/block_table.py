@@ -34,17 +34,18 @@ def nth_block(tokens: Sequence[int], number: int, block_tokens: int) -> Sequence
 
 
 class BlockTable:
-    """Logical block i is physical block ``blocks[i]``. ``content`` is what the last full block holds."""
+    """Logical block i is physical block ``blocks[i]``. ``root`` is what comes before the first block,
+    ``content`` what the last full one holds."""
 
-    __slots__ = ("block_tokens", "blocks", "content", "tokens")
+    __slots__ = ("block_tokens", "blocks", "content", "root", "tokens")
 
     def __init__(
-        self, block_tokens: int, tokens: list[int], blocks: list[int], content: Content = START
+        self, block_tokens: int, tokens: list[int], blocks: list[int], root: Content = START
     ) -> None:
         self.block_tokens = block_tokens
         self.tokens = tokens
         self.blocks = blocks
-        self.content = content
+        self.root = self.content = root
 
     def translate(self, position: int) -> Place:
         """Where the token at ``position`` is."""
@@ -58,7 +59,9 @@ class BlockTable:
 
     def copy(self) -> "BlockTable":
         """A table of the same blocks. The caller sees to their counts."""
-        return BlockTable(self.block_tokens, self.tokens.copy(), self.blocks.copy(), self.content)
+        table = BlockTable(self.block_tokens, self.tokens.copy(), self.blocks.copy(), self.root)
+        table.content = self.content
+        return table
 
     def release(self, pool: BlockPool) -> None:
         """Free all blocks, from the last to the first: the start of a prompt is of use for longest."""

@@ -18,7 +18,7 @@ Content: TypeAlias = int
 """A number for the tokens of one block and everything before them. It is not used twice."""
 
 START: Final[Content] = 0
-"""What comes before the first block: nothing."""
+"""What comes before the first block: nothing. In other namespaces a negative number stands for it."""
 
 
 class PrefixIndex:
@@ -28,13 +28,18 @@ class PrefixIndex:
     halves the time that a full block takes.
     """
 
-    __slots__ = ("_blocks", "_contents", "_last", "_names")
+    __slots__ = ("_blocks", "_contents", "_last", "_names", "_roots")
 
     def __init__(self) -> None:
         self._last = START
+        self._roots = {"": START}
         self._contents: dict[tuple[int, ...], Content] = {}  # by name: (before, token, token, ...)
         self._names: dict[int, tuple[int, ...]] = {}  # by block
         self._blocks: dict[Content, tuple[int, ...]] = {}  # all that hold it, the newest last
+
+    def root(self, namespace: str) -> Content:
+        """What comes before the first block in ``namespace``; no two have a content in common."""
+        return self._roots.setdefault(namespace, -len(self._roots))
 
     def find(self, before: Content, tokens: Sequence[int]) -> Content | None:
         """The content of ``tokens`` after ``before``, if some block holds it."""
@@ -83,7 +88,7 @@ class PrefixIndex:
         if sorted(self._contents.values()) != sorted(self._blocks):
             panic("audit: there are contents without a name, or without blocks")
         for name, content in self._contents.items():
-            if name[0] != START and name[0] not in self._blocks:
+            if name[0] > START and name[0] not in self._blocks:
                 panic(f"audit: nothing holds what comes before {name[1:]}")
             if any(self._names.get(block) != name for block in self._blocks[content]):
                 panic(f"audit: a block of {name[1:]} is known by another name")

@@ -27,7 +27,7 @@ class PagedMemory:
         return ""
 
     def cached(self, request: Request) -> int:
-        return self.manager.cached_prefix(request.prompt)
+        return self.manager.cached_prefix(request.prompt, request.namespace)
 
     def admit(self, number: int, request: Request, generated: int) -> Admission | None:
         tokens = known_tokens(request, generated)
@@ -39,9 +39,9 @@ class PagedMemory:
             manager.append(number, tokens[-1])
             self._on_host.remove(number)
             return Admission(len(tokens) - 1, self._costs.of_transfer(len(tokens) - 1, PCIE))
-        if not manager.can_allocate(tokens):
+        if not manager.can_allocate(tokens, request.namespace):
             return None
-        return Admission(manager.allocate(number, tokens))
+        return Admission(manager.allocate(number, tokens, request.namespace))
 
     def append(self, number: int, token: int) -> None:
         self.manager.append(number, token)

@@ -17,7 +17,8 @@ SECOND: Final = 1_000_000_000
 class Request:
     """``output`` are the tokens that the model will generate, at least one; the server learns them one
     by one. ``limit``: how many the client allows, which is all that the server knows beforehand.
-    ``program``: the conversation or agent that asks. ``urgency``: a class, 0 the most urgent."""
+    ``program``: the conversation or agent that asks. ``urgency``: a class, 0 the most urgent.
+    ``namespace``: whose tokens they are; other namespaces share nothing with it."""
 
     arrival: int
     prompt: Ints

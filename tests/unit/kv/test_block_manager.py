@@ -194,6 +194,24 @@ def test_the_same_tokens_after_other_tokens_are_another_content(make):
     assert manager.allocate(A2, [2, 2, 5, 5, 0]) == 0
 
 
+def test_namespaces_share_nothing(make):
+    manager = make(12, 2, host_blocks=2)
+    manager.allocate(A1, range(4), "a")
+    assert not manager.cached_prefix(range(5))
+    assert not manager.cached_prefix(range(5), "b")
+    assert manager.cached_prefix(range(5), "a") == 4
+    manager.swap_out(A1)
+    manager.inflate(12)  # forgets what the freed blocks held
+    manager.deflate(12)
+    assert not manager.cached_prefix(range(5), "a")
+    manager.swap_in(A1)
+    manager.fork(A1, A2)
+    manager.append(A2, 4)
+    manager.append(A2, 5)
+    assert manager.cached_prefix(range(7), "a") == 6
+    assert not manager.cached_prefix(range(7))
+
+
 def test_colliding_hashes_do_not_share(make):
     """Python hashes integers modulo 2**61 - 1."""
     manager = make(8, 2)

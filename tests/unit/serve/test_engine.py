@@ -233,9 +233,12 @@ def test_a_second_turn_finds_the_first_answer(engine, memory):
     assert outcome.records[1].cached == 12  # the last output token was never stored, so neither is its page
 
 
-def test_namespaces_share_nothing_in_a_tree(engine):
-    requests = [request(range(9), 1, namespace=name) for name in ("a", "b")]
-    assert [record.cached for record in engine(requests, "radix").run().records] == [0, 0]
+@pytest.mark.parametrize("memory", ["prefix", "radix"])
+def test_namespaces_share_nothing(engine, memory):
+    requests = [
+        request(range(9), 1, arrival=5000 * number, namespace=name) for number, name in enumerate("abab")
+    ]
+    assert [record.cached for record in engine(requests, memory).run().records] == [0, 0, 8, 8]
 
 
 # ---- scheduling -----------------------------------------------------------------------------------
