@@ -8,10 +8,10 @@ Packer et al., "MemGPT" (2023)
 """
 
 from nexemu.errors import OutOfMemory, panic
-from nexemu.policy import Evictor
+from nexemu.policy import Evictor, Pages
 
 
-class ContextWindow:
+class ContextWindow(Pages):
     """``capacity`` tokens of messages, which are numbered by whoever writes them. ``evictor`` None: what
     does not fit is cut off at the oldest end and never comes back.
 
@@ -57,17 +57,6 @@ class ContextWindow:
         self._make_room(message, self._length[message])
         self._enter(message)
         return True
-
-    # ---- what the policy may ask ------------------------------------------------------------------
-
-    def pinned(self, page: int) -> bool:
-        return False
-
-    def accessed(self, page: int) -> bool:
-        return False  # every use was told by touch
-
-    def dirty(self, page: int) -> bool:
-        return False  # what is in the archive does not change
 
     # ---- how --------------------------------------------------------------------------------------
 

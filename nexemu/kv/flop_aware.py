@@ -19,8 +19,7 @@ class FlopAware(Evictor):
 
     >>> from nexemu.policy import Pages
     >>> class Free(Pages):
-    ...     def pinned(self, page):
-    ...         return False
+    ...     pass
     >>> policy = FlopAware({1: 1.5, 2: 1.0, 3: 1.1}.__getitem__, alpha=2.0)
     >>> for entry in (1, 2, 3):
     ...     policy.admit(entry)

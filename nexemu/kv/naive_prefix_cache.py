@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from nexemu.errors import panic
 from nexemu.kv.prefix_cache import Insertion, Match, NodeView, page_aligned
-from nexemu.policy import Evictor
+from nexemu.policy import Evictor, Pages
 
 
 class Run:
@@ -23,7 +23,7 @@ class Run:
         self.locks = 0
 
 
-class NaivePrefixCache:
+class NaivePrefixCache(Pages):
     """A :class:`~nexemu.kv.prefix_cache.PrefixCache` for tests and for readers."""
 
     def __init__(self, page: int, evictor: Evictor) -> None:
@@ -86,12 +86,6 @@ class NaivePrefixCache:
             for other in self._runs.values()
         )
         return run.locks > 0 or continued
-
-    def accessed(self, page: int) -> bool:
-        return False
-
-    def dirty(self, page: int) -> bool:
-        return False
 
     def nodes(self) -> Iterable[NodeView]:
         for run in sorted(self._runs.values(), key=lambda run: (run.namespace, run.prefix)):

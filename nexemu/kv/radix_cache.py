@@ -14,7 +14,7 @@ from itertools import chain
 
 from nexemu.errors import panic
 from nexemu.kv.prefix_cache import Insertion, Ints, Match, NodeView, page_aligned
-from nexemu.policy import Evictor
+from nexemu.policy import Evictor, Pages
 
 
 class Node:
@@ -35,7 +35,7 @@ class Node:
         self.locks = 0
 
 
-class RadixCache:
+class RadixCache(Pages):
     """A :class:`~nexemu.kv.prefix_cache.PrefixCache` with pages of ``page`` tokens."""
 
     __slots__ = ("cached_tokens", "locked_tokens", "page", "_evictor", "_next_id", "_nodes", "_roots")
@@ -113,12 +113,6 @@ class RadixCache:
     def pinned(self, page: int) -> bool:
         node = self._nodes[page]
         return bool(node.locks or node.children)
-
-    def accessed(self, page: int) -> bool:
-        return False  # every use was told by touch
-
-    def dirty(self, page: int) -> bool:
-        return False  # keys and values never change
 
     # ---- looking ----------------------------------------------------------------------------------
 

@@ -1,7 +1,10 @@
+import doctest
+
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
 from nexemu.evict.lru import Lru
+from nexemu.kv import flop_aware
 from nexemu.kv.flop_aware import FlopAware
 from nexemu.kv.radix_cache import RadixCache
 from nexemu.policy import Pages
@@ -28,6 +31,10 @@ def test_the_rating_by_hand():
     """Ranks 0, 1/3, 2/3 and worths 1, 0, 1/2: with alpha 1 the ratings are 1, 1/3, 7/6. Of the two that
     are left, ranks 0 and 1/2 and worths 1 and 0 make 1 and 1/2."""
     assert order({1: 30, 2: 10, 3: 20}, alpha=1.0) == [2, 3, 1]
+
+
+def test_the_example_in_its_docstring():
+    assert doctest.testmod(flop_aware) == (0, 5)
 
 
 def test_equal_worth_leaves_recency():
