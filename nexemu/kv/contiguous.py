@@ -63,10 +63,6 @@ class ContiguousAllocator:
         """The largest run that can be allocated now."""
         return max((hole.length for hole in self.holes), default=0)
 
-    def fragmented(self, length: int) -> bool:
-        """External fragmentation: are ``length`` slots free, but not in one run?"""
-        return self.largest_hole < length <= self.free_slots
-
     def allocate(self, length: int) -> Run:
         """A run of ``length`` slots, at least one. Raises OutOfMemory."""
         if length < 1:
