@@ -28,8 +28,9 @@ static void align_heap(void) {
 }
 
 /* K and V, on pages that hold nothing else. */
-static struct cache reserve_cache(struct model *m, uint offset) {
+static struct cache reserve_cache(struct model *m, int kv_offset) {
     const struct config *c = &m->config;
+    uint offset = kv_offset < 0 ? 0 : (uint)kv_offset;
     align_heap();
     struct cache cache = {.start = heap_end(), .offset = offset, .arrays = 2 * c->layers};
     cache.array_bytes = kv_bytes(c) / c->layers;
@@ -230,28 +231,25 @@ static void send(int fd, const void *data, uint64 size) {
         exit(1);
 }
 
-/* An option with a value, or a flag. */
-struct option {
-    const char *name;
-    const char **value; /* NULL in there: not given */
-    int *flag;
-};
+/* What both programs take, in a struct settings `s`. */
+#define SHARED_OPTIONS(s)                                 \
+    {"--prompt", &(s).decode.prompt, NULL},               \
+    {"--prompt-file", &(s).prompt_file, NULL},            \
+    {"--prompt-tokens", &(s).decode.prompt_tokens, NULL}, \
+    {"--gen-len", &(s).decode.gen_len, NULL},             \
+    {"--kv-offset", &(s).decode.kv_offset, NULL},         \
+    {"--show-text", NULL, &(s).decode.show_text},         \
+    {"--help", NULL, &(s).decode.help}
 
-static void parse_words(int argc, char **argv, const struct option *known, int count) {
-    for (int i = 1; i < argc; i++) {
-        const struct option *o = known;
-        while (o < known + count && strcmp(argv[i], o->name) != 0)
-            o++;
-        if (o == known + count)
-            die("unknown arg %s", argv[i]);
-        if (o->flag)
-            *o->flag = 1;
-        else if (*o->value || i + 1 == argc)
-            die("bad %s usage", argv[i]);
-        else
-            *o->value = argv[++i];
-    }
-}
+#define PROMPT_HELP                                               \
+    "  --prompt TEXT          the prompt (there is one to try)\n" \
+    "  --prompt-file FILE     the prompt from a file, instead\n"  \
+    "  --prompt-tokens A,B,C  the prompt as token ids, instead\n"
+
+#define MEASUREMENT_HELP  \
+    "\n"                  \
+    "For measurements:\n" \
+    "  --kv-offset BYTES      where in its page the KV cache starts (0..4080, by 16)\n"
 
 /* A number of smallest..largest; `otherwise` when it is not given. */
 static uint64 parse_number(const char *name, const char *text, uint64 smallest, uint64 largest,

@@ -41,28 +41,18 @@ static const char beam_help[] =
     "Decode with SmolLM2 by beam search, a process each beam, and show which pages of\n"
     "the KV cache are copied when beams are forked.\n"
     "\n"
-    "  --prompt TEXT          the prompt (there is one to try)\n"
-    "  --prompt-file FILE     the prompt from a file, instead\n"
-    "  --prompt-tokens A,B,C  the prompt as token ids, instead\n"
+    PROMPT_HELP
     "  --width N              how many beams, 1 to 5 (4)\n"
     "  --gen-len N            how many tokens (16)\n"
     "  --show-text            write the beams as text, not as token ids\n"
     "  --help                 write this and exit\n"
-    "\n"
-    "For measurements:\n"
-    "  --kv-offset BYTES      where in its page the KV cache starts (0..4080, by 16)\n";
+    MEASUREMENT_HELP;
 
 static struct settings parse_settings(int argc, char **argv) {
     struct settings s = {.width = NULL};
     const struct option known[] = {
-        {"--prompt", &s.decode.prompt, NULL},
-        {"--prompt-file", &s.prompt_file, NULL},
-        {"--prompt-tokens", &s.decode.prompt_tokens, NULL},
-        {"--gen-len", &s.decode.gen_len, NULL},
-        {"--kv-offset", &s.decode.kv_offset, NULL},
+        SHARED_OPTIONS(s),
         {"--width", &s.width, NULL},
-        {"--show-text", NULL, &s.decode.show_text},
-        {"--help", NULL, &s.decode.help},
     };
     parse_words(argc, argv, known, LENGTH(known));
     if (!s.decode.gen_len)
@@ -428,7 +418,8 @@ static void run_beams(struct work *w, const struct request *r, int as_text) {
     summarise(&total);
 }
 
-static int smolbeam(int argc, char **argv) {
+#ifndef SMOLBEAM_NO_MAIN
+int main(int argc, char **argv) {
     static struct model m;
 
     if (argc > 0)
@@ -450,13 +441,8 @@ static int smolbeam(int argc, char **argv) {
     align_heap();
     w.workspace = heap_end();
     reserve_workspace(&m, 0);
-    w.cache = reserve_cache(&m, kv_offset < 0 ? 0 : (uint)kv_offset);
+    w.cache = reserve_cache(&m, kv_offset);
     run_beams(&w, &request, s.decode.show_text);
     return 0;
-}
-
-#ifndef SMOLBEAM_NO_MAIN
-int main(int argc, char **argv) {
-    return smolbeam(argc, argv);
 }
 #endif

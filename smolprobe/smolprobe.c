@@ -835,11 +835,14 @@ static void append(struct ids *ids, uint id) {
 
 /* Append the tokens of the word p..end: its bytes' tokens, merged as long as some pair merges. */
 static void encode_word(const struct tokenizer *t, const uint8 *p, const uint8 *end, struct ids *out) {
-    static uint id[PGSIZE]; /* all arguments together fit one page */
+    static uint id[PGSIZE]; /* all arguments together fit one page; a file may not */
     uint n = 0;
-    for (; p < end && n < LENGTH(id); p++)
-        if (t->byte_token[*p] != NO_TOKEN)
+    for (; p < end; p++)
+        if (t->byte_token[*p] != NO_TOKEN) {
+            if (n == LENGTH(id))
+                die("a word of the prompt is longer than %d bytes", LENGTH(id));
             id[n++] = t->byte_token[*p];
+        }
     for (;;) {
         const struct merge *best = NULL;
         uint at = 0;
@@ -929,36 +932,41 @@ static const char help_text[] =
     "  --kv-offset BYTES      where in its page the KV cache starts (0..4080, by 16)\n"
     "  --dump-logits FILE     write each generated token's logits, float32 [vocab]\n";
 
-/* The options that take a value: where it goes. NULL for any other word. */
-static const char **value_slot(struct options *o, const char *name) {
-    if (strcmp(name, "--prompt-tokens") == 0)
-        return &o->prompt_tokens;
-    if (strcmp(name, "--prompt") == 0)
-        return &o->prompt;
-    if (strcmp(name, "--gen-len") == 0)
-        return &o->gen_len;
-    if (strcmp(name, "--dump-logits") == 0)
-        return &o->dump_logits;
-    if (strcmp(name, "--kv-offset") == 0)
-        return &o->kv_offset;
-    return NULL;
+/* An option with a value, or a flag. */
+struct option {
+    const char *name;
+    const char **value; /* NULL in there: not given */
+    int *flag;
+};
+
+static void parse_words(int argc, char **argv, const struct option *known, int count) {
+    for (int i = 1; i < argc; i++) {
+        const struct option *o = known;
+        while (o < known + count && strcmp(argv[i], o->name) != 0)
+            o++;
+        if (o == known + count)
+            die("unknown arg %s", argv[i]);
+        if (o->flag)
+            *o->flag = 1;
+        else if (*o->value || i + 1 == argc)
+            die("bad %s usage", argv[i]);
+        else
+            *o->value = argv[++i];
+    }
 }
 
 static struct options parse_options(int argc, char **argv) {
     struct options o = {0};
-    for (int i = 1; i < argc; i++) {
-        const char **slot = value_slot(&o, argv[i]);
-        if (strcmp(argv[i], "--help") == 0)
-            o.help = 1;
-        else if (strcmp(argv[i], "--show-text") == 0)
-            o.show_text = 1;
-        else if (!slot)
-            die("unknown arg %s", argv[i]);
-        else if (*slot || i + 1 == argc)
-            die("bad %s usage", argv[i]);
-        else
-            *slot = argv[++i];
-    }
+    const struct option known[] = {
+        {"--prompt-tokens", &o.prompt_tokens, NULL},
+        {"--prompt", &o.prompt, NULL},
+        {"--gen-len", &o.gen_len, NULL},
+        {"--dump-logits", &o.dump_logits, NULL},
+        {"--kv-offset", &o.kv_offset, NULL},
+        {"--show-text", NULL, &o.show_text},
+        {"--help", NULL, &o.help},
+    };
+    parse_words(argc, argv, known, LENGTH(known));
     if (o.prompt && o.prompt_tokens)
         die("--prompt and --prompt-tokens exclude each other");
     if (!o.prompt && !o.prompt_tokens != !o.gen_len)
@@ -1169,8 +1177,9 @@ static int create(const char *name) {
     return fd;
 }
 
+#ifndef SMOLPROBE_NO_MAIN
 /* Everything that a user can get wrong is found out before the weights, which take a while, are read. */
-static int smolprobe(int argc, char **argv) {
+int main(int argc, char **argv) {
     static struct model m;
     static struct tokenizer tokenizer;
 
@@ -1198,10 +1207,5 @@ static int smolprobe(int argc, char **argv) {
     probe(&m, &request, o.show_text ? &tokenizer : NULL, dump);
     write_result(m.seq + request.prompt, request.generate);
     return 0;
-}
-
-#ifndef SMOLPROBE_NO_MAIN
-int main(int argc, char **argv) {
-    return smolprobe(argc, argv);
 }
 #endif

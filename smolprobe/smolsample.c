@@ -106,9 +106,7 @@ static const char sample_help[] =
     "Decode several samples of one prompt with SmolLM2, each in a process of its own,\n"
     "and show which pages of the KV cache they share.\n"
     "\n"
-    "  --prompt TEXT          the prompt (there is one to try)\n"
-    "  --prompt-file FILE     the prompt from a file, instead\n"
-    "  --prompt-tokens A,B,C  the prompt as token ids, instead\n"
+    PROMPT_HELP
     "  --samples N            how many (4)\n"
     "  --gen-len N            how many tokens each (32)\n"
     "  --temperature T        0: the likeliest token; 1: as the model says (0.8)\n"
@@ -118,26 +116,18 @@ static const char sample_help[] =
     "  --show-text            write the samples as text, not as token ids\n"
     "  --keep                 the parent keeps its cache, as if for more samples\n"
     "  --help                 write this and exit\n"
-    "\n"
-    "For measurements:\n"
-    "  --kv-offset BYTES      where in its page the KV cache starts (0..4080, by 16)\n";
+    MEASUREMENT_HELP;
 
 static struct settings parse_settings(int argc, char **argv) {
     struct settings s = {.decode.gen_len = NULL};
     const struct option known[] = {
-        {"--prompt", &s.decode.prompt, NULL},
-        {"--prompt-file", &s.prompt_file, NULL},
-        {"--prompt-tokens", &s.decode.prompt_tokens, NULL},
-        {"--gen-len", &s.decode.gen_len, NULL},
-        {"--kv-offset", &s.decode.kv_offset, NULL},
+        SHARED_OPTIONS(s),
         {"--samples", &s.samples, NULL},
         {"--temperature", &s.temperature, NULL},
         {"--top-k", &s.top_k, NULL},
         {"--top-p", &s.top_p, NULL},
         {"--seed", &s.seed, NULL},
-        {"--show-text", NULL, &s.decode.show_text},
         {"--keep", NULL, &s.keep},
-        {"--help", NULL, &s.decode.help},
     };
     parse_words(argc, argv, known, LENGTH(known));
     if (!s.decode.gen_len)
@@ -228,7 +218,7 @@ static void reserve_work(struct work *w, int kv_offset) {
     w->sampler.best = reserve(w->sampler.top_k * sizeof *w->sampler.best);
     memset((void *)w->workspace, 0, heap_end() - w->workspace);
     reserve_workspace(w->model, 0);
-    w->cache = reserve_cache(w->model, kv_offset < 0 ? 0 : (uint)kv_offset);
+    w->cache = reserve_cache(w->model, kv_offset);
 }
 
 /* The model has just taken the prompt in. */
@@ -413,7 +403,8 @@ static void run_samples(struct work *w, uint64 seed, int keep, int as_text) {
  * Main
  * ================================================================================================= */
 
-static int smolsample(int argc, char **argv) {
+#ifndef SMOLSAMPLE_NO_MAIN
+int main(int argc, char **argv) {
     static struct model m;
 
     if (argc > 0)
@@ -438,10 +429,5 @@ static int smolsample(int argc, char **argv) {
     reserve_work(&w, kv_offset);
     run_samples(&w, seed, s.keep, s.decode.show_text);
     return 0;
-}
-
-#ifndef SMOLSAMPLE_NO_MAIN
-int main(int argc, char **argv) {
-    return smolsample(argc, argv);
 }
 #endif

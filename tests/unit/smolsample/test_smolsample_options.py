@@ -119,6 +119,16 @@ def test_a_prompt_in_text_or_in_a_file_is_the_same_as_its_tokens(tiny, tmp_path)
         assert {other.output for other in others} == {first.output}
 
 
+def test_a_word_that_is_too_long_is_not_cut(tiny, tmp_path):
+    for length, complaint in (
+        (4096, "request exceeds runtime sequence length"),
+        (4097, "a word of the prompt is longer than 4096 bytes"),
+    ):
+        (tmp_path / "long.txt").write_text("x" * length)
+        ran = run("smolsample", "--prompt-file", "long.txt", image=tiny, folders=[tmp_path])
+        assert (ran.status, ran.output) == (1, f"smolsample: {complaint}\n")
+
+
 @pytest.mark.parametrize(("program", "what"), [("smolsample", "sample"), ("smolbeam", "beam")])
 def test_show_text_writes_what_the_tokens_spell(tiny, program, what):
     options = (program, "--prompt", "abc", "--gen-len", "20")
