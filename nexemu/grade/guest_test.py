@@ -14,6 +14,7 @@ from typing import Final
 
 from nexemu.errors import OperatorError
 from nexemu.events import BadAccess, Event, PageFault
+from nexemu.grade.sandbox.process import printable
 from nexemu.grade.testbed.expect import Lost, equal
 from nexemu.grade.testbed.journal import Journal
 from nexemu.grade.testbed.testbed import MakeHandler
@@ -25,13 +26,15 @@ MIB: Final = 1 << 20
 INSTRUCTIONS: Final = 2_000_000
 """Virtual time: one for each instruction, 1000 for each trap. The largest of our own tests uses a tenth."""
 TURN: Final = 10_000
+FAULTS: Final = frozenset({"lazy", "cow-copy", "cow-reuse", "mmap"})
+"""The kinds of page faults that can be counted: those of :class:`PageFault`, without swapping."""
 LAST_LINES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class GuestTest:
     """``command`` is what init is asked to run: a program and its arguments. ``faults`` bounds the page
-    faults of each kind (lazy, cow-copy, cow-reuse); ``kills`` is how many must die of a bad access;
+    faults of some of the FAULTS; ``kills`` is how many must die of a bad access;
     ``books``: all counts must be right in the end, and all frames come back."""
 
     command: tuple[str, ...]
@@ -42,6 +45,11 @@ class GuestTest:
     memory: int = 16 * MIB
     instructions: int = INSTRUCTIONS
     books: bool = True
+
+    @property
+    def program(self) -> Path:
+        """The file of the program."""
+        return self.folder / self.command[0]
 
     @property
     def about(self) -> str:
@@ -71,7 +79,7 @@ def run_guest(test: GuestTest, make_handler: MakeHandler, journal: Journal) -> N
             kernel.audit()
             equal("frames that do not come back", free - kernel.frames.free_frames, 0)
     except Lost:
-        for line in screen.decode(errors="replace").splitlines()[-LAST_LINES:]:
+        for line in printable(bytes(screen)).splitlines()[-LAST_LINES:]:
             journal.note(f"the program prints: {line}")
         raise
 

@@ -13,11 +13,15 @@ from typing import Any, Final
 from nexemu.errors import OperatorError
 from nexemu.grade.checks.catalogue import CATALOGUE
 from nexemu.grade.checks.check import Check
-from nexemu.grade.guest_test import GUESTS, INSTRUCTIONS, MIB, GuestTest
+from nexemu.grade.guest_test import FAULTS, GUESTS, INSTRUCTIONS, MIB, GuestTest
 
 DEFAULT: Final = Path(__file__).parent / "rubric.toml"
-TEST_KEYS: Final = frozenset({"name", "points", "visible", "eager", "guest", "status", "kills", "faults"})
-GUEST_KEYS: Final = frozenset({"memory_mib", "instructions", "books", "hint"})
+KEYS: Final = frozenset(
+    {
+        *("name", "points", "visible", "eager", "hint"),
+        *("guest", "status", "kills", "faults", "memory_mib", "instructions", "books"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def _test(row: Any, path: Path) -> Test:
 
 def _what_is_wrong(row: Mapping[str, Any]) -> str | None:
     """What cannot be understood about a [[test]], if anything."""
-    unknown = row.keys() - TEST_KEYS - GUEST_KEYS
+    unknown = row.keys() - KEYS
     if unknown:
         return f"unknown key {', '.join(sorted(unknown))}"
     if type(row.get("points")) is not int or row["points"] < 0:
@@ -115,6 +119,8 @@ def _what_is_wrong_with_guest(row: Mapping[str, Any]) -> str | None:
             return f"{key} must be a whole number"
     if not isinstance(faults, dict) or not all(_is_range(bounds) for bounds in faults.values()):
         return "faults must be a table of numbers, or of [least, most]"
+    if not faults.keys() <= FAULTS:
+        return f"faults must be of the kinds {', '.join(sorted(FAULTS))}"
     return None
 
 

@@ -96,6 +96,7 @@ def test_some_tests_can_be_chosen():
         ('[[test]]\nname = "x"\npoints = 1\nguest = ["ls"]\nstatus = "0"\n', "status must be a whole"),
         ('[[test]]\nname = "x"\npoints = 1\nguest = ["ls"]\nfaults = { lazy = [1] }\n', "faults must be"),
         ('[[test]]\nname = "x"\npoints = 1\nguest = ["ls"]\nfaults = 5\n', "faults must be"),
+        ('[[test]]\nname = "x"\npoints = 1\nguest = ["ls"]\nfaults = { cow = 5 }\n', "faults must be"),
     ],
 )
 def test_what_is_wrong_is_said(text, said, read):

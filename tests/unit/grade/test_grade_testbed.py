@@ -148,6 +148,13 @@ def test_a_guest_is_held_to_what_is_expected(guests):
     guest("sh", "-c", "crash; echo on", kills=1)
 
 
+def test_what_a_guest_printed_is_quoted_as_letters(guests):
+    journal = Journal()
+    with pytest.raises(Lost):
+        run_guest(GuestTest(("echo", "\x1b[2Jfooled\x01"), status=1), lambda _emit: BUILTIN, journal)
+    assert journal.lines[-1] == "the program prints: \ufffd[2Jfooled\ufffd"
+
+
 @pytest.mark.parametrize(
     ("command", "expected", "said"),
     [
