@@ -18,6 +18,7 @@ from nexemu.errors import OperatorError
 from nexemu.grade.classroom.submissions import HandedIn
 from nexemu.grade.contestant import Submission
 from nexemu.grade.grader import grade
+from nexemu.grade.guest_test import GuestTest
 from nexemu.grade.report.formats import plain
 from nexemu.grade.rubric import DEFAULT, Rubric, read_rubric
 from nexemu.grade.sandbox.limits import protect_this_process
@@ -43,8 +44,11 @@ class Job:
     @property
     def digest(self) -> str:
         """Equal when the result would be equal."""
-        parts = (__version__, self.rubric_file.read_text(encoding="utf-8"), self.text)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+        tests = read_rubric(self.rubric_file).tests
+        programs = [test.what.program for test in tests if isinstance(test.what, GuestTest)]
+        parts = [__version__.encode(), self.rubric_file.read_bytes(), self.text.encode()]
+        parts += [program.read_bytes() for program in programs if program.is_file()]
+        return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def graded_apart(job: Job) -> dict[str, Any]:

@@ -46,15 +46,16 @@ def _bar(part: int, whole: int, kind: str = "bar") -> str:
 
 
 def _distribution(results: Sequence[Result], rubric: Rubric) -> Iterator[str]:
-    """How many reached which tenth of the points."""
+    """How many reached which tenth of the points, or which number where there are fewer than ten."""
     most = max(1, rubric.points)
-    steps = Counter(min(STEPS, result["score"] * STEPS // most) for result in results)
-    tallest = max(steps.values(), default=1)
+    steps = min(STEPS, most)
+    reached = Counter(min(steps, result["score"] * steps // most) for result in results)
+    tallest = max(reached.values(), default=1)
     yield "<table>"
-    for step in range(STEPS + 1):
-        least = -(-step * most // STEPS)
-        name = f"{most}" if step == STEPS else f"{least} to {-(-(step + 1) * most // STEPS) - 1}"
-        count = steps[step]
+    for step in range(steps + 1):
+        least, last = -(-step * most // steps), min(most, -(-(step + 1) * most // steps) - 1)
+        name = f"{least}" if least == last else f"{least} to {last}"
+        count = reached[step]
         yield f'<tr><td class="n">{name}</td><td class="n">{count}</td><td>{_bar(count, tallest)}</td></tr>'
     yield "</table>"
 

@@ -11,8 +11,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Final
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Final, TypeVar
 
 from nexemu.errors import OperatorError
 from nexemu.grade.student.local import LONGEST
@@ -21,6 +21,8 @@ WANTED: Final = "handler.py"
 DEEPEST: Final = 4
 MOST_ENTRIES: Final = 10_000
 """Of a zip or a folder that are looked at."""
+
+AnyPath = TypeVar("AnyPath", bound=PurePath)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ def _handlers_in(folder: Path) -> Iterator[Path]:
             yield Path(where, WANTED)
 
 
-def _only(found: list[Path], where: str) -> Path:
+def _only(found: list[AnyPath], where: str) -> AnyPath:
     """The handler that lies highest; two at the same height are one too many."""
     if not found:
         raise _Unreadable(f"no {WANTED} in {where}")
@@ -103,11 +105,9 @@ def _only(found: list[Path], where: str) -> Path:
 def _of_zip(path: Path) -> bytes:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()[:MOST_ENTRIES]
-            found = [PurePosixPath(name) for name in names if PurePosixPath(name).name == WANTED]
-            found = [each for each in found if "__MACOSX" not in each.parts]
-            chosen = _only([Path(each) for each in found], path.name)
-            with archive.open(chosen.as_posix()) as opened:
+            names = {PurePosixPath(name): name for name in archive.namelist()[:MOST_ENTRIES]}
+            found = [each for each in names if each.name == WANTED and "__MACOSX" not in each.parts]
+            with archive.open(names[_only(found, path.name)]) as opened:
                 return opened.read(LONGEST + 1)
     except (
         zipfile.BadZipFile,

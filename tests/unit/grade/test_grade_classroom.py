@@ -2,7 +2,9 @@
 
 import json
 import re
+import sys
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -13,7 +15,7 @@ from nexemu.grade.classroom.results import ResultsFolder, as_csv
 from nexemu.grade.classroom.similar import Pair, normalised, similar_pairs
 from nexemu.grade.classroom.submissions import HandedIn, collect
 from nexemu.grade.new_command import STARTER
-from nexemu.grade.rubric import read_rubric
+from nexemu.grade.rubric import Rubric, read_rubric
 
 SOLUTION = """
 def sbrk(space, n):
@@ -68,6 +70,7 @@ def test_links_and_devices_lead_nowhere(tmp_path):
         (["../handler.py"], "../handler.py"),
         (["/etc/handler.py"], "/etc/handler.py"),
         (["__MACOSX/handler.py", "x/handler.py"], "x/handler.py"),
+        (["./lab/handler.py"], "./lab/handler.py"),
         (["README"], "no handler.py in it.zip"),
         (["a/handler.py", "b/handler.py"], "2 files called handler.py: a/handler.py, b/handler.py"),
     ],
@@ -87,21 +90,23 @@ def test_an_empty_folder_is_a_mistake(tmp_path):
 
 def test_a_job_is_known_by_what_it_is_made_of(tmp_path):
     rubric = tmp_path / "r.toml"
-    rubric.write_text("one")
+    rubric.write_text('[[test]]\nname = "mine"\npoints = 1\nguest = ["mine"]\n')
+    (tmp_path / "mine").write_bytes(b"ELF 1")
     first = Job("a", "text", str(rubric)).digest
     assert Job("b", "text", str(rubric)).digest == first
     assert Job("a", "other", str(rubric)).digest != first
-    rubric.write_text("two")
-    assert Job("a", "text", str(rubric)).digest != first
+    (tmp_path / "mine").write_bytes(b"ELF 2")
+    second = Job("a", "text", str(rubric)).digest
+    assert second != first
+    rubric.write_text(rubric.read_text().replace("points = 1", "points = 2"))
+    assert Job("a", "text", str(rubric)).digest not in (first, second)
 
 
-def test_a_grading_process_that_dies_costs_one_line(tmp_path):
-    gone = tmp_path / "gone.toml"
-    gone.write_text('[[test]]\nname = "lazy: sbrk maps nothing"\npoints = 1\nguest = [1]\n')
-    with pytest.raises(OperatorError):
-        graded_apart(Job("a", "", str(gone)))
-    result = broken(HandedIn("a", None, "it died"), read_rubric())
-    assert (result["score"], result["points"], result["problem"]) == (0, 100, "it died")
+def test_a_grading_process_that_dies_costs_one_line(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    result = graded_apart(Job("a", "text", ""))
+    assert (result["handler"], result["score"], result["points"]) == ("a", 0, 100)
+    assert result["problem"] == "the grading process did not survive it"
 
 
 def test_results_are_kept_under_names_that_are_files(tmp_path):
@@ -152,6 +157,16 @@ def test_the_page_shows_everybody_and_no_markup_of_theirs():
     assert "no &lt;handler&gt;" in page
     assert "Suspiciously" not in page
     assert "50%" in as_html([RESULT], read_rubric(), [Pair("a", "b", 0.5)])
+
+
+@pytest.mark.parametrize(
+    ("points", "rows"),
+    [(3, ["0", "1", "2", "3"]), (12, ["0 to 1", "2", "3", "4", "5", "6 to 7", "8", "9", "10", "11", "12"])],
+)
+def test_scores_of_a_small_rubric_are_counted_one_by_one(points, rows):
+    check = read_rubric().tests[0]
+    page = as_html([], Rubric("small", (replace(check, points=points),)), [])
+    assert re.findall(r'<tr><td class="n">([\d to]+)</td>', page) == rows
 
 
 def test_tokens_without_what_is_easily_changed():
