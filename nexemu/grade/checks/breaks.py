@@ -5,10 +5,9 @@ from typing import Final
 from nexemu.grade.checks.check import Check
 from nexemu.grade.checks.lazy import nonzero
 from nexemu.grade.testbed.expect import equal, killed
-from nexemu.grade.testbed.puppet import Puppet
 from nexemu.grade.testbed.testbed import Testbed
 from nexemu.memlayout import TRAPFRAME
-from nexemu.riscv import PGSIZE, VA, Cause
+from nexemu.riscv import PGSIZE, Cause
 
 
 def returns_the_old_break(bed: Testbed) -> None:
@@ -37,7 +36,7 @@ def refuses_the_impossible(bed: Testbed) -> None:
 def shrinking_frees(bed: Testbed) -> None:
     """Shrinking by two pages gives two frames back at once; the others keep their bytes."""
     p = bed.start()
-    heap = _filled(p, 4)
+    heap = p.grow_and_store(4)
     free = bed.free
     p.sbrk(-2 * PGSIZE)
     equal("frames that sbrk(-2 pages) gives back", bed.free - free, 2)
@@ -47,7 +46,7 @@ def shrinking_frees(bed: Testbed) -> None:
 def what_is_gone_is_gone(bed: Testbed) -> None:
     """A load from a page that was given back kills."""
     p = bed.start()
-    heap = _filled(p, 4)
+    heap = p.grow_and_store(4)
     p.sbrk(-2 * PGSIZE)
     killed("a load from a page that sbrk gave back", p.load(heap + 3 * PGSIZE), Cause.LOAD_PAGE_FAULT)
 
@@ -55,7 +54,7 @@ def what_is_gone_is_gone(bed: Testbed) -> None:
 def partial_pages(bed: Testbed) -> None:
     """A page goes exactly when its last byte is above the break."""
     p = bed.start()
-    heap = _filled(p, 3)
+    heap = p.grow_and_store(3)
     p.sbrk(-PGSIZE + 100)
     equal("mapped pages when 100 bytes of the last one remain", p.frame(heap + 2 * PGSIZE) != 0, True)
     free = bed.free
@@ -70,19 +69,11 @@ def partial_pages(bed: Testbed) -> None:
 def regrown_pages(bed: Testbed) -> None:
     """A page that was given back and grown again is zero."""
     p = bed.start()
-    heap = _filled(p, 2)
+    heap = p.grow_and_store(2)
     p.sbrk(-2 * PGSIZE)
     p.grow(2)
     p.store(heap + PGSIZE + 77, 5)
     equal("bytes that are not zero in a page given back and grown again", nonzero(p, heap + PGSIZE), 1)
-
-
-def _filled(p: Puppet, pages: int) -> VA:
-    """``pages`` new heap pages, the first byte of each its number from 1 on; the address of the first."""
-    heap = p.grow(pages)
-    for page in range(pages):
-        p.store(heap + page * PGSIZE, page + 1)
-    return heap
 
 
 CHECKS: Final = (

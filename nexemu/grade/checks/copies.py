@@ -68,9 +68,7 @@ def copyout_across_shared_pages(bed: Testbed) -> None:
     """read() across three shared pages changes none of the other process's."""
     p = bed.start()
     fd = _open_letters(bed, p, LETTERS)
-    heap = p.grow(3)
-    for page in range(3):
-        p.store(heap + page * PGSIZE, 1)
+    heap = p.grow_and_store(3)
     before = p.peek(heap, 3 * PGSIZE)
     c = p.fork()
     p.must_share(c, heap)

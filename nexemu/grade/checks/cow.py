@@ -4,7 +4,7 @@ from typing import Final
 
 from nexemu.grade.checks.check import Check
 from nexemu.grade.primitive import Function
-from nexemu.grade.testbed.expect import equal, killed, true
+from nexemu.grade.testbed.expect import equal, head, killed, true
 from nexemu.grade.testbed.program import ANSWER, CODE, DATA, DATA_PAGE, STACK, TEXT, TEXT_PAGE
 from nexemu.grade.testbed.puppet import Puppet
 from nexemu.grade.testbed.testbed import Testbed
@@ -16,7 +16,7 @@ RIGHTS: Final = PTE_RWX | PTE_U | PTE_V
 def fork_copies_nothing(bed: Testbed) -> None:
     """Fork shares every page, and takes no frame but for the child's own tables."""
     p = bed.start()
-    heap = _touched(p, 16)
+    heap = p.grow_and_store(16)
     free = bed.free
     c = p.fork()
     pages = [DATA, STACK, *range(heap, heap + 16 * PGSIZE, PGSIZE)]
@@ -31,8 +31,8 @@ def child_store(bed: Testbed) -> None:
     c = p.fork()
     p.must_share(c, DATA)
     c.store(DATA + 10, 0xEE)
-    equal("the parent's page", p.peek(DATA, PGSIZE), DATA_PAGE, _head)
-    equal("the child's page", c.peek(DATA, PGSIZE), DATA_PAGE[:10] + b"\xee" + DATA_PAGE[11:], _head)
+    equal("the parent's page", p.peek(DATA, PGSIZE), DATA_PAGE, head)
+    equal("the child's page", c.peek(DATA, PGSIZE), DATA_PAGE[:10] + b"\xee" + DATA_PAGE[11:], head)
 
 
 def parent_store(bed: Testbed) -> None:
@@ -42,8 +42,8 @@ def parent_store(bed: Testbed) -> None:
     p.must_share(c, DATA)
     p.forget_translations()
     p.store(DATA + 10, 0xEE)
-    equal("the child's page", c.peek(DATA, PGSIZE), DATA_PAGE, _head)
-    equal("the parent's page", p.peek(DATA, PGSIZE), DATA_PAGE[:10] + b"\xee" + DATA_PAGE[11:], _head)
+    equal("the child's page", c.peek(DATA, PGSIZE), DATA_PAGE, head)
+    equal("the parent's page", p.peek(DATA, PGSIZE), DATA_PAGE[:10] + b"\xee" + DATA_PAGE[11:], head)
 
 
 def store_right_after_fork(bed: Testbed) -> None:
@@ -117,7 +117,7 @@ def text_stays_read_only(bed: Testbed) -> None:
     g = c.fork()
     for who, puppet in (("a grandchild's", g), ("a child's", c), ("a parent's", p)):
         killed(f"{who} store to text", puppet.store(TEXT + 256, 1), Cause.STORE_PAGE_FAULT)
-    equal("the text", p.peek(TEXT, PGSIZE), TEXT_PAGE, _head)
+    equal("the text", p.peek(TEXT, PGSIZE), TEXT_PAGE, head)
 
 
 def rights_survive(bed: Testbed) -> None:
@@ -157,7 +157,7 @@ def many_owners(bed: Testbed) -> None:
 def copy_out_of_memory(bed: Testbed) -> None:
     """With four frames left a child can have four copies, then dies; its parent does not."""
     p = bed.start()
-    heap = _touched(p, 8)
+    heap = p.grow_and_store(8)
     c = p.fork()
     equal("shared heap pages", _shared(p, c, range(heap, heap + 8 * PGSIZE, PGSIZE)), 8)
     bed.keep_only(4)
@@ -171,24 +171,12 @@ def copy_out_of_memory(bed: Testbed) -> None:
     equal("the parent's bytes when the child is gone", _firsts(p, heap, 8), bytes(range(1, 9)), bytes.hex)
 
 
-def _touched(p: Puppet, pages: int) -> VA:
-    """``pages`` heap pages, the first byte of each its number from 1 on; the address of the first."""
-    heap = p.grow(pages)
-    for page in range(pages):
-        p.store(heap + page * PGSIZE, page + 1)
-    return heap
-
-
 def _firsts(p: Puppet, heap: VA, pages: int) -> bytes:
     return b"".join(p.peek(heap + page * PGSIZE) for page in range(pages))
 
 
 def _shared(p: Puppet, c: Puppet, pages: "range | list[VA]") -> int:
     return sum(p.frame(va) != 0 and p.frame(va) == c.frame(va) for va in pages)
-
-
-def _head(page: bytes) -> str:
-    return f"{page[:16].hex(' ')} ..."
 
 
 CHECKS: Final = (

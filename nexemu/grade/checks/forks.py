@@ -3,7 +3,7 @@
 from typing import Final
 
 from nexemu.grade.checks.check import Check
-from nexemu.grade.testbed.expect import equal, killed, true
+from nexemu.grade.testbed.expect import equal, head, killed, true
 from nexemu.grade.testbed.program import DATA, DATA_PAGE, GUARD
 from nexemu.grade.testbed.puppet import Puppet
 from nexemu.grade.testbed.testbed import Testbed
@@ -63,7 +63,7 @@ def fails_cleanly(bed: Testbed) -> None:
             break
         lost = free - bed.free
         equal(f"frames lost by a fork that failed at its allocation number {number}", lost, 0)
-        equal("the parent's data", p.peek(DATA, PGSIZE), DATA_PAGE, _head)
+        equal("the parent's data", p.peek(DATA, PGSIZE), DATA_PAGE, head)
         bed.audit()
     child = bed.puppet(result)
     equal("mapped pages of a child whose fork succeeded", child.resident, resident)
@@ -105,9 +105,7 @@ def books_after_copyout(bed: Testbed) -> None:
 def books_after_shrink(bed: Testbed) -> None:
     """After child and parent give shared pages back, each frame's count is right."""
     p = bed.start()
-    heap = p.grow(4)
-    for page in range(4):
-        p.store(heap + page * PGSIZE, page + 1)
+    heap = p.grow_and_store(4)
     c = p.fork()
     p.must_share(c, heap)
     c.sbrk(-4 * PGSIZE)
@@ -123,7 +121,7 @@ def one_owner_ends(bed: Testbed) -> None:
     p.must_share(c, DATA)
     c.exit()
     equal("what wait returns", p.wait(), c.pid)
-    equal("the page that the parent shared with the dead child", p.peek(DATA, PGSIZE), DATA_PAGE, _head)
+    equal("the page that the parent shared with the dead child", p.peek(DATA, PGSIZE), DATA_PAGE, head)
     true("the parent still holds its page", bed.count(p.frame(DATA)) == 1, p.state_of(DATA))
 
 
@@ -154,10 +152,6 @@ def _with_holes(p: Puppet) -> VA:
         true("a store to the heap succeeds", p.alive, "it kills the process")
     p.must_be_untouched(heap + PGSIZE)
     return heap
-
-
-def _head(page: bytes) -> str:
-    return f"{page[:16].hex(' ')} ..."
 
 
 CHECKS: Final = (

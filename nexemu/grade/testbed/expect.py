@@ -48,3 +48,8 @@ def killed(what: str, happened: object, cause: Cause) -> None:
         raise Lost(wanted, f"the process lives on (result {happened})")
     if happened.cause != cause:
         raise Lost(wanted, str(happened))
+
+
+def head(page: bytes) -> str:
+    """The first bytes of a page, for people."""
+    return f"{page[:16].hex(' ')} ..."

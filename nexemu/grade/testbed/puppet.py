@@ -76,6 +76,13 @@ class Puppet:
             raise Lost(f"sbrk(+{pages} pages) succeeds", "it returns -1")
         return before
 
+    def grow_and_store(self, pages: int) -> VA:
+        """Grow, and store to the first byte of each page its number, from 1 on; the address of the first."""
+        heap = self.grow(pages)
+        for page in range(pages):
+            self.store(heap + page * PGSIZE, page + 1)
+        return heap
+
     def fork(self) -> "Puppet":
         """Fork, which must succeed; the child."""
         return self.bed.puppet(self.try_fork())
