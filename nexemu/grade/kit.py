@@ -7,6 +7,7 @@ and frames are plain integers.
 xv6: kernel/vm.c and kernel/kalloc.c, as seen by whoever writes page faults and fork
 """
 
+from collections.abc import Iterable
 from operator import index
 
 from nexemu.errors import BadAddress, BadCall, OutOfMemory, panic
@@ -84,12 +85,8 @@ class Space:
     def __repr__(self) -> str:
         return f"<Space of pid {self.pid}>"
 
-    def _do(self, op: Op, a: int = 0, b: int = 0, c: int = 0, d: int = 0) -> int:
-        arguments = [index(argument) for argument in (a, b, c, d)]
-        if not all(0 <= argument <= U64 for argument in arguments):
-            shown = ", ".join(f"{argument:#x}" for argument in arguments)
-            raise ValueError(f"{op.name.lower()}: numbers have 64 bits and no sign ({shown})")
-        return self._kernel.number(op, self._handle, *arguments)
+    def _do(self, op: Op, *arguments: int) -> int:
+        return self._kernel.number(op, self._handle, *_numbers(op, arguments))
 
     # ---- the process --------------------------------------------------------------------------
 
@@ -126,7 +123,7 @@ class Space:
     def pages(self, start: VA, end: VA) -> list[tuple[VA, PTE]]:
         """The pages from ``start`` up to ``end`` whose PTE is valid, in order: address and PTE. Skips holes,
         and its cost does not depend on how wide they are."""
-        flat = self._kernel.numbers(Op.PAGES, self._handle, index(start), index(end))
+        flat = self._kernel.numbers(Op.PAGES, self._handle, *_numbers(Op.PAGES, (start, end)))
         return list(zip(flat[::2], flat[1::2], strict=True))
 
     def mappages(self, va: VA, size: int, pa: PA, flags: int) -> None:
@@ -168,3 +165,12 @@ class Space:
     def memmove(self, to: PA, source: PA) -> None:
         """Copy the frame at ``source`` to the frame at ``to``, which this call has allocated."""
         self._do(Op.MEMMOVE, to, source)
+
+
+def _numbers(op: Op, arguments: Iterable[int]) -> list[int]:
+    """``arguments`` as the kernel takes them. Raises ValueError and TypeError."""
+    numbers = [index(argument) for argument in arguments]
+    if not all(0 <= number <= U64 for number in numbers):
+        shown = ", ".join(f"{number:#x}" for number in numbers)
+        raise ValueError(f"{op.name.lower()}: numbers have 64 bits and no sign ({shown})")
+    return numbers

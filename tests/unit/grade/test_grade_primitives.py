@@ -177,6 +177,8 @@ def test_numbers_have_64_bits_and_no_sign(mine):
         mine.walk(-1)
     with pytest.raises(ValueError, match="setpte"):
         mine.setpte(0, 1 << 64)
+    with pytest.raises(ValueError, match="pages: numbers have 64 bits and no sign"):
+        mine.pages(-PGSIZE, PGSIZE)
     with pytest.raises(TypeError):
         mine.walk("0")
 
