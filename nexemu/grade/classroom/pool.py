@@ -41,7 +41,7 @@ def on_cluster(address: str) -> Iterator[Executor]:
         raise OperatorError("--dask needs Dask: pip install 'nexemu[dask]'") from error
     try:
         client = distributed.Client(address, timeout="10s")
-    except (OSError, ValueError, TimeoutError) as error:
+    except (OSError, ValueError) as error:
         raise OperatorError(f"--dask {address}: no scheduler answers there") from error
     with client:
         executor: Executor = client.get_executor(pure=False)

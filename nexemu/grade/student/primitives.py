@@ -21,6 +21,7 @@ from nexemu.riscv import (
     PGMASK,
     PGSIZE,
     PTE,
+    PTE_FLAGS,
     PTE_RESERVED,
     PTE_V,
     PTE_X,
@@ -118,7 +119,7 @@ class Primitives:
         self._user_pages(space, va, va + size, "mappages")
         for offset in range(0, size, PGSIZE):
             self.user.check(pa + offset, "mappages")
-        if flags & ~PGMASK >> 2:
+        if flags & ~PTE_FLAGS:
             panic(f"mappages: {flags:#x} has more than flags")
         space.table.mappages(va, size, pa, flags)
         if flags & PTE_X:
