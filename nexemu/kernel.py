@@ -1,19 +1,14 @@
-"""The kernel: owns every part of one machine, wires them together, and runs the loop.
+"""The kernel: owns every part of one machine, wires them together, and starts the first process.
 
-The loop is that of any kernel: choose a process, let it run until it traps, serve the trap; when
-nobody can run, let time or the keyboard move on. It is deterministic: with the same programs and
-the same input, every event happens at the same virtual time.
-
-xv6: main() in kernel/main.c and scheduler() in kernel/proc.c
+xv6: main() in kernel/main.c and userinit() in kernel/proc.c
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from nexemu.errors import GuestError, OperatorError
-from nexemu.events import Emit, Switch
+from nexemu.events import Emit
 from nexemu.fs.console import CONSOLE, Console, Key
 from nexemu.fs.file_table import FileTable
 from nexemu.fs.image import load_tree
@@ -26,24 +21,20 @@ from nexemu.mem.pager import Pager
 from nexemu.mem.phys import PhysicalMemory
 from nexemu.mem.swap import SwapArea
 from nexemu.mem.vm import AddressSpace, Handler, Paging
-from nexemu.param import RAM_BYTES, TRAP_CYCLES
+from nexemu.param import RAM_BYTES
 from nexemu.personality import NEXOS, Personality
 from nexemu.policy import Evictor, Scheduler
 from nexemu.proc.clock import Clock
 from nexemu.proc.exec import load
-from nexemu.proc.proc import RUNNING, ZOMBIE, Proc
+from nexemu.proc.proc import Proc
 from nexemu.proc.table import ProcTable
 from nexemu.proc.turns import TimedScheduler
-from nexemu.riscv import TIMER
 from nexemu.trap.audit import audit
+from nexemu.trap.dispatch import Dispatcher
 from nexemu.trap.keys import Keyboard, Keys
 from nexemu.trap.machine import Machine
 from nexemu.trap.pipeframes import PipeFrames
-from nexemu.trap.syscall import call_table, resume
-from nexemu.trap.usertrap import die_if_killed, usertrap
-
-ENDLESS: Final = 1 << 60
-"""A budget of instructions that is never used up."""
+from nexemu.trap.syscall import call_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +79,7 @@ class Kernel:
         self.keys = Keys(machine, keyboard)
         self.frames, self.hart, self.clock = machine.frames, machine.hart, machine.clock
         self.fs, self.files, self.procs = machine.fs, machine.files, machine.procs
-        self._running = 0  # the pid that had the hart last
+        self.dispatcher = Dispatcher(machine, self.scheduler, self.keys, options.audit, options.exact_time)
 
     def _build(self) -> Machine:
         """Make the parts, from RAM upward."""
@@ -163,79 +154,7 @@ class Kernel:
         """Run until init ends; its exit status. Returns -1 when every process waits for another for ever."""
         init = self.procs.init
         assert init is not None, "boot first"
-        while init.state is not ZOMBIE:
-            self.keys.take()
-            pid = self.scheduler.choose()
-            proc = None if pid is None else self.procs.find(pid)
-            if proc is not None:
-                self._run_slice(proc)
-                if proc.state is ZOMBIE and proc.saw_end and proc.leader:
-                    return proc.xstate  # a shell left at the end of the input; its like would do so for ever
-            elif not self._idle():
-                self.log("every process waits for another one; the machine halts")
-                return -1
-        return init.xstate
-
-    def _run_slice(self, proc: Proc) -> None:
-        """Let ``proc`` run until it waits or ends, its turn is over, or somebody more urgent is ready."""
-        self._switch_to(proc)
-        quantum = self.scheduler.quantum(proc.pid)
-        end = None if quantum is None else self.clock.cycles + quantum
-        if proc.kernel is not None:
-            resume(self.machine, proc)
-        while not self._leaves_hart(proc):
-            budget = self._budget(end)
-            trap = self.hart.run(proc.space, proc.context, budget)
-            self._charge(proc)
-            waiting = self.scheduler.waiting()
-            usertrap(self.machine, proc, trap)
-            self.procs.wake_due(self.clock.cycles)
-            if self.options.audit:
-                self.audit()
-            if proc.state is RUNNING and self._must_stop(proc, end, waiting):
-                self.procs.make_runnable(proc)
-            elif trap.cause == TIMER:
-                self.keys.take()
-
-    def _leaves_hart(self, proc: Proc) -> bool:
-        return proc.state is not RUNNING or die_if_killed(self.machine, proc)
-
-    def _must_stop(self, proc: Proc, end: int | None, waited: int) -> bool:
-        """Whether the turn of ``proc`` is over; ``waited`` were ready before its last trap."""
-        if end is not None and self.clock.cycles >= end:
-            return True
-        return self.scheduler.waiting() > waited and self.scheduler.preempts(proc.pid)
-
-    def _switch_to(self, proc: Proc) -> None:
-        if proc.pid != self._running and self.emit is not None:
-            self.emit(Switch(self.clock.cycles, self._running, proc.pid))
-        self._running = proc.pid
-        proc.state = RUNNING
-
-    def _budget(self, end: int | None) -> int | None:
-        """How many instructions may run before the kernel must look again; None when nobody else waits
-        for the hart or for a moment, since counting instructions makes them five times slower."""
-        wake = self.procs.next_wake()
-        alone = wake is None and not self.scheduler.waiting()
-        moments = [moment for moment in (wake, None if alone else end) if moment is not None]
-        if moments:
-            return max(1, min(moments) - self.clock.cycles)
-        return ENDLESS if self.options.exact_time else None
-
-    def _charge(self, proc: Proc) -> None:
-        """Time has passed: an instruction a cycle where they were counted, and the way into the kernel."""
-        cycles = self.hart.executed + TRAP_CYCLES
-        self.clock.advance(cycles)
-        self.scheduler.ran(proc.pid, cycles)
-
-    def _idle(self) -> bool:
-        """Nobody can run: jump to the next wake-up, or wait for the keyboard. False when neither can help."""
-        wake = self.procs.next_wake()
-        if wake is None:
-            return self.keys.wait()
-        self.clock.jump(wake)
-        self.procs.wake_due(wake)
-        return True
+        return self.dispatcher.run(init)
 
     def _on_key(self, key: Key) -> None:
         self.keys.act(key)

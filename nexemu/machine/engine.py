@@ -1,8 +1,9 @@
 """Unicorn, as fast as Python can call it: registers, the two callbacks, start and stop.
 
-The binding wraps every call and every hook in Python of its own, which costs more than the work
-itself; what happens at each trap or page fault therefore goes to the C library directly. All that
-is particular to Unicorn 2.1.4 is here and in hart.py, and listed in docs/ARCHITECTURE.md.
+The binding wraps every call and every hook in Python of its own, and declares what the C library takes,
+so that ctypes checks each argument; all that costs more than the work itself. What happens at each
+trap or page fault therefore goes to the C library directly, undeclared. All that is particular to
+Unicorn 2.1.4 is here and in hart.py, and listed in docs/ARCHITECTURE.md.
 """
 
 import ctypes
@@ -24,6 +25,9 @@ FS_INITIAL: Final = 1 << 13
 MEM_READ: Final[int] = const.UC_MEM_READ
 MEM_WRITE: Final[int] = const.UC_MEM_WRITE
 MEM_FETCH: Final[int] = const.UC_MEM_FETCH
+
+UNDECLARED: Final = ctypes.CDLL(uclib._name)  # noqa: SLF001 - the library that the binding has loaded
+"""Takes ctypes objects as they are."""
 
 INTERRUPT_CALLBACK: Final = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_void_p)
 """Of the engine, the exception's number, and the hook's own data, none here."""
@@ -161,11 +165,11 @@ class Engine:
 
     def stop(self) -> None:
         """Make :meth:`start` return soon; from a callback or from another thread."""
-        uclib.uc_emu_stop(self._handle)
+        UNDECLARED.uc_emu_stop(self._handle)
 
     def read_trap_registers(self) -> VA:
         """Take a0 to a7 and pc down; returns pc."""
-        uclib.uc_reg_read_batch(self._handle, self._registers, self._pointers, len(TRAP_REGISTERS))
+        UNDECLARED.uc_reg_read_batch(self._handle, self._registers, self._pointers, len(TRAP_REGISTERS))
         return int(self._values[8])
 
     def arguments(self) -> list[int]:
@@ -179,7 +183,7 @@ class Engine:
     def write(self, number: int, value: int) -> None:
         """Set integer register x1..x31 to the low 64 bits of ``value``."""
         self._register.value = value & U64
-        uclib.uc_reg_write(self._handle, reg.UC_RISCV_REG_X0 + number, self._register_pointer)
+        UNDECLARED.uc_reg_write(self._handle, reg.UC_RISCV_REG_X0 + number, self._register_pointer)
 
     def save(self) -> Saved:
         """A copy of all registers."""
@@ -201,12 +205,12 @@ class Engine:
         self._accrue_flags(0)
 
     def _accrued_flags(self) -> int:
-        uclib.uc_reg_read(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
+        UNDECLARED.uc_reg_read(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
         return self._register.value
 
     def _accrue_flags(self, flags: int) -> None:
         self._register.value = flags
-        uclib.uc_reg_write(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
+        UNDECLARED.uc_reg_write(self._handle, reg.UC_RISCV_REG_FFLAGS, self._register_pointer)
 
     def flush_tlb(self) -> None:
         """Forget all translations of addresses."""

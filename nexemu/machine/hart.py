@@ -2,7 +2,8 @@
 
 It knows neither processes nor page tables: on a TLB miss it asks the space it was given for a
 translation, and where there is none it stops with a trap. Page faults that the space resolves are
-over before the instruction that caused them resumes; nothing leaves the hart for them.
+over before the instruction that caused them resumes; nothing leaves the hart for them, nor for a
+system call that changes nothing about who runs where.
 
 Invariants: the soft TLB holds nothing that the current space has taken away (``epoch``), and no
 translated code outlives the bytes it came from (``code_epoch``).
@@ -11,10 +12,12 @@ What Unicorn 2.1.4 does, and this file relies on, is listed in docs/ARCHITECTURE
 """
 
 import ctypes
+from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from nexemu.errors import GuestError
-from nexemu.machine.engine import MEM_FETCH, MEM_READ, MEM_WRITE, Engine, Ram, Saved
+from nexemu.machine.engine import MEM_FETCH, MEM_READ, MEM_WRITE, Engine, Ram
+from nexemu.machine.registers import Context, RegisterFile
 from nexemu.machine.softtlb import SoftTlb
 from nexemu.riscv import (
     FETCH,
@@ -57,24 +60,16 @@ class Trap(NamedTuple):
     error: GuestError | None = None
 
 
-class Context:
-    """The registers of one process while it does not run, and ``pc``, where it resumes."""
-
-    __slots__ = ("pc", "saved")
-
-    def __init__(self, saved: Saved, pc: VA) -> None:
-        self.saved = saved
-        self.pc = pc
-
-
-class Hart:
+class Hart(RegisterFile):
     """One RV64GC hart in user mode on ``ram``. ``executed``: the instructions that the last :meth:`run` did
     within its budget; 0 where it had none, since nobody counted them."""
 
     def __init__(self, ram: Ram) -> None:
-        self._engine = Engine(ram, self._on_tlb_miss, self._on_exception)
+        super().__init__(Engine(ram, self._on_tlb_miss, self._on_exception))
         self._any_frame = pa2pte(ram.base) | FETCH
-        self._loaded: Context | None = None
+        self._serve: Callable[[], bool] | None = None
+        self._served: Trap | None = None
+        self._budget: int | None = None
         self._space: Space | None = None
         self._epoch = self._code_epoch = -1
         self._forbidden: tuple[VA, ...] = ()
@@ -86,31 +81,6 @@ class Hart:
         self._fault: tuple[VA, Access, GuestError] | None = None
         self._error: BaseException | None = None
         self._stop_requested = False
-
-    def new_context(self) -> Context:
-        """The registers of a process that never ran: all zero."""
-        self._unload()
-        self._engine.reset()
-        return Context(self._engine.save(), 0)
-
-    def fork_context(self, context: Context) -> Context:
-        """A copy of ``context``, for a child."""
-        self._load(context)
-        return Context(self._engine.save(), context.pc)
-
-    def read_register(self, context: Context, number: int) -> int:
-        """Integer register x0..x31 of ``context``."""
-        self._load(context)
-        return self._engine.read(number)
-
-    def write_register(self, context: Context, number: int, value: int) -> None:
-        """Set integer register x1..x31 of ``context`` to the low 64 bits of ``value``."""
-        self._load(context)
-        self._engine.write(number, value)
-
-    def arguments(self) -> list[int]:
-        """a0 to a7 as they were when the last trap was taken."""
-        return self._engine.arguments()
 
     def stop(self) -> None:
         """Make ``run`` return soon with a TIMER trap. May be called from another thread."""
@@ -126,28 +96,36 @@ class Hart:
 
     def shootdown(self) -> None:
         """Forget all translations, now: rights were taken away, perhaps in the middle of an instruction."""
-        self._flush_tlb()
+        self._engine.flush_tlb()
+        self._tlb.flushed()
 
-    def run(self, space: Space, context: Context, budget: int | None) -> Trap:
+    def run(
+        self, space: Space, context: Context, budget: int | None, serve: Callable[[], bool] | None = None
+    ) -> Trap:
         """Run ``context`` in ``space`` until it traps, or until ``budget`` instructions are done (TIMER).
-        ``context.pc`` is where it resumes: behind an ecall, at any other trap's instruction."""
-        self._load(context)
-        self._enter(space)
-        self._exception = self._fault = None
-        self.executed = 0
-        if (budget is not None) != self._counting:
-            self._change_counting(context.pc)
+        ``context.pc`` is where it resumes: behind an ecall, at any other trap's instruction.
+
+        ``serve`` serves a system call and says whether the process may run on at once, as it did. When it
+        must not, that ecall is returned; nothing is left to be done for it."""
+        self._prepare(space, context, budget)
+        self._serve = serve
         if self._stop_requested:
             self._stop_requested = False
             self._raise_kept_error()
             return Trap(TIMER, context.pc)
         went_on = self._engine.start(context.pc, budget or 0)
-        if budget is not None:
-            self.executed = self._engine.executed(budget)
         if self._error is not None:
             self._raise_kept_error()
-        context.pc = self._engine.read_trap_registers()
-        return self._trap(context, went_on)
+        return self._served or self._trap(context, went_on)
+
+    def _prepare(self, space: Space, context: Context, budget: int | None) -> None:
+        self._load(context)
+        self._enter(space)
+        self._exception = self._fault = self._served = None
+        self._budget = budget
+        self.executed = 0
+        if (budget is not None) != self._counting:
+            self._change_counting(context.pc)
 
     def _raise_kept_error(self) -> None:
         error, self._error = self._error, None
@@ -155,6 +133,7 @@ class Hart:
             raise error
 
     def _trap(self, context: Context, went_on: bool) -> Trap:
+        self._take_down(context)
         if self._exception is not None:  # Unicorn has added 4 to pc, whatever the exception
             epc = context.pc - 4
             if self._exception != USER_ECALL:
@@ -172,16 +151,11 @@ class Hart:
         self._stop_requested = False
         return Trap(TIMER, context.pc)
 
-    def _load(self, context: Context) -> None:
-        if context is not self._loaded:
-            self._unload()
-            self._engine.restore(context.saved)
-            self._loaded = context
-
-    def _unload(self) -> None:
-        if self._loaded is not None:
-            self._engine.save_over(self._loaded.saved)
-            self._loaded = None
+    def _take_down(self, context: Context) -> None:
+        """What the kernel wants to know first: a0 to a7, pc, and how many instructions it took."""
+        context.pc = self._engine.read_trap_registers()
+        if self._budget is not None:
+            self.executed = self._engine.executed(self._budget)
 
     def _enter(self, space: Space) -> None:
         """Drop what ``space`` does not vouch for."""
@@ -193,7 +167,7 @@ class Hart:
             self._engine.set_exits(self._forbidden)
             self._engine.flush_code()
         if space is not self._space or space.epoch != self._epoch:
-            self._flush_tlb()
+            self.shootdown()
             self._space = space
             self._translate = space.translate
             self._epoch = space.epoch
@@ -212,20 +186,36 @@ class Hart:
         self._engine.set_exits([pc])
         self._engine.start(pc, 0)
         self._engine.set_exits(self._forbidden)
-        self._flush_tlb()
+        self.shootdown()
         assert self._space is not None
         self._translate = self._space.translate
 
     def _any_translation(self, va: VA, access: Access) -> PTE:
         return self._any_frame
 
-    def _flush_tlb(self) -> None:
-        self._engine.flush_tlb()
-        self._tlb.flushed()
-
     def _on_exception(self, _engine: int, number: int, _data: object) -> None:
+        """Unicorn goes on behind the instruction, unless it is stopped."""
+        if number == USER_ECALL and self._serve is not None:
+            try:
+                if self._serve_ecall(self._serve):
+                    return
+            except BaseException as error:  # noqa: BLE001 - as below
+                self._error = error
         self._exception = number
         self._engine.stop()
+
+    def _serve_ecall(self, serve: Callable[[], bool]) -> bool:
+        """Whether user code goes on, with everything as it was."""
+        context, space = self._loaded, self._space
+        assert context is not None
+        assert space is not None
+        self._take_down(context)
+        behind = context.pc
+        unmoved = serve() and space.epoch == self._epoch and space.code_epoch <= self._code_epoch
+        if unmoved and not self._counting:
+            return True
+        self._served = Trap(USER_ECALL, behind - 4)
+        return False
 
     def _on_tlb_miss(self, _engine: int, va: VA, access: int, where: int, _data: object) -> bool:
         """A translation for Unicorn, or False to stop at this instruction."""

@@ -83,7 +83,7 @@ class Agents:
         self._take_off_the_queue(proc)
         while True:
             others = [] if self.counted else self._drain()
-            self.kernel._run_slice(proc)
+            self.kernel.dispatcher.run_slice(proc)
             self._take_off_the_queue(proc)
             for pid in others:
                 self.procs.scheduler.ready(pid)

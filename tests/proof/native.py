@@ -13,7 +13,8 @@ from unicorn import riscv_const as reg
 from unicorn import unicorn_const as const
 
 from nexemu.errors import GuestError
-from nexemu.machine.hart import Context, Trap
+from nexemu.machine.hart import Trap
+from nexemu.machine.registers import Context
 from nexemu.mem.usercopy import copyin
 from nexemu.riscv import PGMASK, U64, Access, Cause
 
@@ -124,8 +125,14 @@ class NativeHart:
             self.core.uc.context_update(self._loaded.saved)
             self._loaded = None
 
-    def run(self, space, context, _budget):
+    def run(self, space, context, _budget, serve=None):
         """Instructions are not counted: a fault would lose count of them."""
+        trap = self._run(space, context)
+        if trap.cause == Cause.USER_ECALL and serve is not None:
+            serve()
+        return trap
+
+    def _run(self, space, context):
         self._load(context)
         self.core.uc.ctl_set_exits(list(space.forbidden))
         self.core.use(space.table.root)

@@ -13,6 +13,7 @@ from support import MIB, ROOT, finish
 
 from nexemu.events import BadAccess, PageFault
 from nexemu.machine.hart import Hart
+from nexemu.trap.dispatch import Dispatcher
 
 LAB = ["lazytest", "mmaptest", "forktest", "crash", "lazydemo", "cowdemo"]
 NEED_A_CLOCK = {"spin", "killspin", "interleave"}
@@ -35,9 +36,9 @@ def plain(event):
 def observe(machine, command, hart, **how):
     with patch("nexemu.kernel.Hart", hart):
         run = machine.build(**how)
-    run.kernel._budget = lambda *_: None
     run.kernel.boot([b"init", b"--", *command], machine.init)
-    finish(run, check=False)
+    with patch.object(Dispatcher, "_budget", lambda *_: None):
+        finish(run, check=False)
     return run
 
 
