@@ -91,9 +91,11 @@ class FrameAllocator:
 
     def kalloc_zeroed(self, incoming: int = NOBODY) -> PA:
         """A frame full of zeros, held once; ``incoming`` tells the pager what for. Raises OutOfMemory."""
+        untouched = self._frontier  # full of the host's own zeros
         pa = self._take(incoming)
-        start = pa - self.ram.base
-        self.ram.bytes[start : start + PGSIZE] = ZERO_PAGE
+        if pa != untouched:
+            start = pa - self.ram.base
+            self.ram.bytes[start : start + PGSIZE] = ZERO_PAGE
         return pa
 
     def kalloc_copy(self, source: PA) -> PA:

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple
 
 from nexemu.errors import panic
 from nexemu.mem.kalloc import FrameAllocator
-from nexemu.mem.phys import ZERO_PAGE
 from nexemu.riscv import (
     ENTRIES,
     MAXVA,
@@ -40,10 +39,12 @@ from nexemu.riscv import (
 NON_LEAF = PTE_V | PTE_RWX | PTE_U | PTE_A | PTE_D | PTE_RESERVED
 """The bits that tell a pointer to the next level: of these, only V may be set."""
 
-SLOTS: Final = range(ENTRIES)
+ROW: Final = 128
+"""Entries that are looked at together: most tables are mostly zeros, which are skipped at the speed of C."""
 
-EMPTY: Final = memoryview(ZERO_PAGE).cast("Q")
-"""A table without entries."""
+EMPTY_ROW: Final = bytes(8 * ROW)
+EMPTY: Final = memoryview(EMPTY_ROW).cast("Q")
+"""A row without entries."""
 
 LEAF_SPAN = ENTRIES * PGSIZE
 """Bytes that one last-level table maps: 2 MiB."""
@@ -153,11 +154,18 @@ class PageTable:
         for table in self.leaf_tables(start, end):
             first = max(0, (start - table.va) // PGSIZE)
             beyond = min(ENTRIES, (end - table.va) // PGSIZE)
-            where = slice(table.at + first, table.at + beyond)
-            removed = list(filter(None, self.words[where].tolist()))
-            self.words[where] = EMPTY[first:beyond]
-            count += self._release(removed, release)
+            for row in self._rows(table.at + first, table.at + beyond):
+                where = slice(row, min(row + ROW, table.at + beyond))
+                removed = list(filter(None, self.words[where].tolist()))
+                self.words[where] = EMPTY[: where.stop - row]
+                count += self._release(removed, release)
         return count
+
+    def _rows(self, start: int, end: int) -> list[int]:
+        """Where in the words from ``start`` up to ``end`` the rows begin that are not empty."""
+        data = self.frames.ram.bytes
+        rows = range(start, end, ROW)
+        return [row for row in rows if not EMPTY_ROW.startswith(data[row << 3 : row + ROW << 3])]
 
     def _release(self, removed: list[PTE], release: Callable[[PA], None] | None) -> int:
         valid = [pte for pte in removed if pte & PTE_V]
@@ -185,10 +193,12 @@ class PageTable:
         return [(slot, self._index_of(pte2pa(pte))) for slot, pte in table if pte & NON_LEAF == PTE_V]
 
     def entries(self, index: int) -> list[tuple[int, PTE]]:
-        """What stands in the table at ``index``: each entry that is not 0, with its slot. A table is mostly
-        zeros, and those are skipped at the speed of C."""
-        table = self.words[index : index + ENTRIES].tolist()
-        return [(slot, table[slot]) for slot in compress(SLOTS, table)]
+        """What stands in the table at ``index``: each entry that is not 0, with its slot."""
+        found: list[tuple[int, PTE]] = []
+        for row in self._rows(index, index + ENTRIES):
+            entries = self.words[row : row + ROW].tolist()
+            found += [(row - index + slot, entries[slot]) for slot in compress(range(ROW), entries)]
+        return found
 
     def leaves(self, start: VA = 0, end: VA = MAXVA, wanted: int = PTE_V) -> Iterator[Leaf]:
         """The leaves from ``start`` up to ``end`` that have a bit of ``wanted``, in order."""
@@ -206,10 +216,8 @@ class PageTable:
 
     def free(self) -> None:
         """Give the table's own frames back. No leaf may be left."""
-        ram = self.frames.ram
         for table in self.leaf_tables():
-            if ram.read(self._frame_at(table.at), PGSIZE) != ZERO_PAGE:
-                slot, _ = self.entries(table.at)[0]
+            for slot, _ in self.entries(table.at):
                 panic(f"freewalk: {table.va + slot * PGSIZE:#x} is still mapped")
         for frame in list(self.table_frames()):
             self.frames.kfree(frame)
