@@ -30,24 +30,13 @@ class Replay:
     written: int
 
     @property
-    def miss_rate(self) -> float:
-        return self.misses / self.references
-
-    @property
     def hit_rate(self) -> float:
-        return 1 - self.miss_rate
+        return 1 - self.misses / self.references
 
 
-def replay(
-    trace: Sequence[int],
-    policy: Evictor,
-    frames: int,
-    stores: Container[int] = (),
-    tick_every: int | None = None,
-) -> Replay:
+def replay(trace: Sequence[int], policy: Evictor, frames: int, stores: Container[int] = ()) -> Replay:
     """Refer to the pages of ``trace`` in a memory of ``frames``, empty at first. ``stores`` are the
-    positions that change their page. A tick passes every ``tick_every`` references, or ``frames``."""
-    period = tick_every or frames
+    positions that change their page. A tick passes every ``frames`` references."""
     resident: set[int] = set()
     memory = Bare()
     misses = written = 0
@@ -66,6 +55,6 @@ def replay(
             policy.admit(page)
         if position in stores:
             memory.changed.add(page)
-        if position % period == period - 1:
+        if position % frames == frames - 1:
             policy.tick(memory)
     return Replay(len(trace), misses, written)

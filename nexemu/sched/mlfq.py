@@ -16,7 +16,8 @@ from nexemu.policy import Scheduler
 
 class Mlfq(Scheduler):
     """``quantum`` is the top level's allotment in ticks, used in one piece or in several: whoever sleeps
-    just before its end does not win it back. Who had to stop within its allotment keeps its place.
+    just before its end does not win it back. Who stopped or slept within its allotment comes back at
+    the head of its level.
 
     >>> policy = Mlfq(quantum=10, levels=3)
     >>> policy.ready(1), policy.choose(), policy.quantum(1)
