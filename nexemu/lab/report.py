@@ -4,7 +4,7 @@ An experiment computes; it neither prints nor draws. Whoever shows a report deci
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
 Cell: TypeAlias = str | int | float
@@ -40,6 +40,7 @@ class Figure:
     y_label: str
     x: Sequence[float]
     lines: Mapping[str, Sequence[float]]
+    _: KW_ONLY
     log_x: bool = False
     log_y: bool = False
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from nexemu.evict import POLICIES
 from nexemu.evict.stack_distance import lru_misses
-from nexemu.lab.caching.patterns import CACHE, KEYS, PATTERNS, REFERENCES, hit_rate, zipf
+from nexemu.lab.caching.patterns import CACHE, EXPONENT, KEYS, PATTERNS, REFERENCES, hit_rate, zipf
 from nexemu.lab.experiment import Experiment, Trial
 from nexemu.lab.report import Cell, Check, Figure, Report, Table
 
@@ -41,7 +41,7 @@ def popular(trial: Trial) -> Report:
         "than once. All are far from the optimum. The mean cost follows the misses almost alone.",
         [
             Table(
-                f"Hits, %, by size of the cache: Zipf {0.8}, {KEYS:,} keys, {REFERENCES:,} accesses",
+                f"Hits, %, by size of the cache: Zipf {EXPONENT}, {KEYS:,} keys, {REFERENCES:,} accesses",
                 columns,
                 rows,
             )

@@ -24,15 +24,10 @@ COLD: Final = 1_000_000
 """Keys from here on are used once, by a scan."""
 
 
-def _popular(rng: np.random.Generator) -> Keys:
-    """Zipf's law: the key of rank r is used in proportion to r ** -0.8."""
+def zipf(rng: np.random.Generator) -> Keys:
+    """Popularity that stays: the key of rank r is used in proportion to r ** -0.8."""
     weights = np.arange(1, KEYS + 1) ** -EXPONENT
     return rng.choice(KEYS, REFERENCES, p=weights / weights.sum())
-
-
-def zipf(rng: np.random.Generator) -> Keys:
-    """Popularity that stays."""
-    return _popular(rng)
 
 
 def loop(rng: np.random.Generator) -> Keys:
@@ -42,7 +37,7 @@ def loop(rng: np.random.Generator) -> Keys:
 
 def scan(rng: np.random.Generator) -> Keys:
     """Popular keys, and now and then 300 keys that are used once and never again."""
-    trace = _popular(rng)
+    trace = zipf(rng)
     cold = COLD
     for start in range(SCAN_EVERY, REFERENCES, SCAN_EVERY):
         trace[start : start + SCAN_LENGTH] = np.arange(cold, cold + SCAN_LENGTH)
@@ -52,7 +47,7 @@ def scan(rng: np.random.Generator) -> Keys:
 
 def drift(rng: np.random.Generator) -> Keys:
     """Halfway, other keys become the popular ones."""
-    trace = _popular(rng)
+    trace = zipf(rng)
     for start in range(0, REFERENCES, DRIFT_EVERY):
         renamed = rng.permutation(KEYS)
         trace[start : start + DRIFT_EVERY] = renamed[trace[start : start + DRIFT_EVERY]]

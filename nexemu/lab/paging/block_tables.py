@@ -49,8 +49,8 @@ def block_tables(trial: Trial) -> Report:
                 "MiB for the batch",
                 BLOCKS,
                 {"a sequence of 128 K, batch 256": [row[3] for row in rows]},
-                True,
-                True,
+                log_x=True,
+                log_y=True,
             )
         ],
     )

@@ -107,8 +107,8 @@ def page_size(trial: Trial) -> Report:
                 "",
                 PAGE_SIZES,
                 {"internal fragmentation, %": inside, "entries a request": [row[3] for row in rows]},
-                True,
-                True,
+                log_x=True,
+                log_y=True,
             )
         ],
     )

@@ -67,9 +67,8 @@ def _of(done: Outcome, group: int) -> tuple[float, float]:
 
 def _figure(aged: list[tuple[str, float, float, float, float]]) -> Figure:
     lines = {"interactive": [row[1] for row in aged], "batch": [row[3] for row in aged]}
-    return Figure(
-        "Ageing", "what a class is worth, in waiting", "mean response", PATIENCES, lines, True, True
-    )
+    x_label = "what a class is worth, in waiting"
+    return Figure("Ageing", x_label, "mean response", PATIENCES, lines, log_x=True, log_y=True)
 
 
 PRIORITY: Final = Experiment("Priority, starvation and ageing", "code 02, demo 5", priority)

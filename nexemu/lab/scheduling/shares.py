@@ -55,7 +55,17 @@ def shares(trial: Trial) -> Report:
                 float(np.mean(chosen["lottery"] == len(TICKETS) - 1)),
             ),
         ],
-        [Figure("Distance from the promised share", "quanta", "quanta off", MOMENTS, errors, True, True)],
+        [
+            Figure(
+                "Distance from the promised share",
+                "quanta",
+                "quanta off",
+                MOMENTS,
+                errors,
+                log_x=True,
+                log_y=True,
+            )
+        ],
     )
 
 
