@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nexemu.errors import OperatorError
+from nexemu.lab import command
 from nexemu.lab.catalogue import EXPERIMENTS
 from nexemu.lab.command import app
 from nexemu.lab.quiz.instances import INSTANCES
@@ -57,6 +58,7 @@ def test_a_plot_is_drawn_beside_the_tables(tmp_path):
 
 
 def test_a_plot_that_cannot_be_drawn_is_refused_before_anything_is_computed(monkeypatch):
+    monkeypatch.setattr(command, "Trial", pytest.fail)
     assert "ends in" in complaint("tails", "--plot", "t.pdf")
 
 
