@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from lab_support import QUICK, check_complete
 
 from nexemu.lab.caching.belady import contents, misses, nested
 from nexemu.lab.caching.patterns import CACHE, PATTERNS
-from nexemu.lab.catalogue import EXPERIMENTS
-from nexemu.lab.experiment import Trial
 from nexemu.lab.paging.allocators import Contiguous, Paged
 from nexemu.lab.paging.block_tables import entries
 from nexemu.lab.paging.cow import beam_copies, copies_written, sampled
@@ -22,34 +21,6 @@ from nexemu.lab.scheduling.tails import pollaczek_khinchine
 from nexemu.sched.fcfs import Fcfs
 from nexemu.sched.simulate import simulate
 
-QUICK = [
-    "convoy",
-    "by-hand",
-    "boost",
-    "translation",
-    "cow",
-    "block-table",
-    "beam",
-    "fault-cost",
-    "belady",
-    "shares",
-]
-"""Those that take far less than a second."""
-
-_REPORTS = {}
-
-
-@pytest.fixture
-def report_of():
-    """The report of an experiment with its own seed, made once in all."""
-
-    def report(name):
-        if name not in _REPORTS:
-            _REPORTS[name] = EXPERIMENTS[name].run(Trial(EXPERIMENTS[name].seed))
-        return _REPORTS[name]
-
-    return report
-
 
 @pytest.fixture
 def ours(report_of):
@@ -59,15 +30,7 @@ def ours(report_of):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_report_is_complete(report_of, name):
-    """Every row has its columns, every line its points, every value a lecture's and, if unequal, a reason."""
-    report = report_of(name)
-    assert report.see.endswith(".")
-    for table in report.tables:
-        assert table.rows
-        assert all(len(row) == len(table.columns) for row in table.rows)
-    for figure in report.figures:
-        assert figure.lines
-        assert all(len(line) == len(figure.x) for line in figure.lines.values())
+    check_complete(report_of(name))
 
 
 @pytest.mark.parametrize("name", QUICK)

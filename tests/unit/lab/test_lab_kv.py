@@ -1,25 +1,13 @@
 """The KV experiments give the values of the course notes and of the lecture, exactly where they can."""
 
 import pytest
+from lab_support import check_complete
 
 from nexemu.lab.experiment import Trial
 from nexemu.lab.kv import KV_EXPERIMENTS
 from nexemu.lab.kv.turns import prefix_hits, requests, whole_match_hits
 
 SLOW = {"kv-paging", "kv-prefixes", "kv-queues", "kv-flops", "kv-tiers", "kv-balloon"}
-_REPORTS = {}
-
-
-@pytest.fixture
-def report_of():
-    """The report of an experiment with its own seed, made once in all."""
-
-    def report(name):
-        if name not in _REPORTS:
-            _REPORTS[name] = KV_EXPERIMENTS[name].run(Trial(KV_EXPERIMENTS[name].seed))
-        return _REPORTS[name]
-
-    return report
 
 
 @pytest.fixture
@@ -33,13 +21,7 @@ def slow(names):
 
 @pytest.mark.parametrize("name", slow(KV_EXPERIMENTS))
 def test_a_report_is_complete(report_of, name):
-    report = report_of(name)
-    assert report.see.endswith(".")
-    for table in report.tables:
-        assert table.rows
-        assert all(len(row) == len(table.columns) for row in table.rows)
-    for figure in report.figures:
-        assert all(len(line) == len(figure.x) for line in figure.lines.values())
+    check_complete(report_of(name))
 
 
 @pytest.mark.parametrize("name", slow(KV_EXPERIMENTS))

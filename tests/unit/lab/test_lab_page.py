@@ -3,24 +3,13 @@
 from pathlib import Path
 
 import pytest
+from lab_support import QUICK
 
 from nexemu.lab.catalogue import EXPERIMENTS
 from nexemu.lab.experiment import in_silence
 from nexemu.lab.page import page, section
 
 PAGE = Path(__file__).parents[3] / "docs" / "LAB.md"
-QUICK = [
-    "convoy",
-    "by-hand",
-    "boost",
-    "translation",
-    "cow",
-    "block-table",
-    "beam",
-    "fault-cost",
-    "belady",
-    "shares",
-]
 HOW = "run: nexemu lab --page > docs/LAB.md"
 
 IN_THE_LECTURE = [
