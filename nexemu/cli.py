@@ -4,6 +4,8 @@ Each command lives in its own module, which is imported when it is called for: b
 does not load the model's converter.
 """
 
+import errno
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -28,6 +30,9 @@ COMMANDS: Final[Mapping[str, str]] = {
     "kv": "nexemu.kv_command",
 }
 """Where the typer app of each command is, in the order of ``--help``."""
+
+FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What goes wrong with a standard output that was good until then."""
 
 UsageError: Final[Any] = typer.BadParameter.__mro__[1]
 """A command line that cannot be parsed. Typer exports only this kind of it."""
@@ -68,8 +73,11 @@ def nexemu(version: bool = typer.Option(False, "--version", help="Print the vers
 def main() -> None:
     """Run the command line; the operator's mistakes end with one line and status 2."""
     open_standard_descriptors()
+    write_what_can_be_written()
     try:
-        sys.exit(app(standalone_mode=False))
+        status = app(standalone_mode=False)
+        print(end="", flush=True)  # what cannot be written is to be heard of here
+        sys.exit(status)
     except UsageError as error:
         if message := error.format_message():  # empty: the help was printed in its place
             print(f"nexemu: {message} (--help lists the options)", file=sys.stderr)
@@ -80,6 +88,11 @@ def main() -> None:
     except KernelPanic as error:
         print(f"nexemu: panic: {error}", file=sys.stderr)
         sys.exit(70)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        print(f"nexemu: standard output: {error.strerror}", file=sys.stderr)
+        os._exit(2)  # an orderly end would write what is left once more
 
 
 def open_standard_descriptors() -> None:
@@ -90,3 +103,10 @@ def open_standard_descriptors() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def write_what_can_be_written() -> None:
+    """Where a terminal's character set lacks a letter, show its number: no message is lost for it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
