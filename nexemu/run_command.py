@@ -11,7 +11,6 @@ import typer
 
 from nexemu.errors import OperatorError
 from nexemu.events import Emit
-from nexemu.evict import POLICIES as EVICTORS
 from nexemu.evict.references import Write, references_to
 from nexemu.grade.student.local import handler_at
 from nexemu.kernel import Options
@@ -21,6 +20,8 @@ from nexemu.observe.trace import TraceWriter
 from nexemu.param import QUANTUM
 from nexemu.personality import NEXOS, PERSONALITIES
 from nexemu.run_setup import (
+    LIVE_EVICTORS,
+    LIVE_SCHEDULERS,
     evictor_called,
     guests_of,
     images_for,
@@ -30,7 +31,6 @@ from nexemu.run_setup import (
     personality_called,
     scheduler_called,
 )
-from nexemu.sched import POLICIES as SCHEDULERS
 from nexemu.session import run_machine
 
 Program = Annotated[
@@ -52,7 +52,7 @@ OneArgumentSbrk = Annotated[
 Mem = Annotated[str | None, typer.Option(help="RAM, e.g. 256M. 128M without it, 1536M with a model.")]
 Image = Annotated[Path | None, typer.Option(help="A folder whose files join the guest's; its names win.")]
 Sched = Annotated[
-    str | None, typer.Option(help=f"Who runs next: {', '.join(SCHEDULERS)}; round-robin without it.")
+    str | None, typer.Option(help=f"Who runs next: {', '.join(LIVE_SCHEDULERS)}; round-robin without it.")
 ]
 Quantum = Annotated[
     int | None,
@@ -62,7 +62,10 @@ Quantum = Annotated[
 ]
 Frames = Annotated[int | None, typer.Option(min=64, help="RAM in frames of 4 KiB, instead of --mem.")]
 Swap = Annotated[str | None, typer.Option(help="Where pages go when frames run out, e.g. 64M.")]
-Evict = Annotated[str, typer.Option(help=f"Which page goes there: {', '.join(EVICTORS)}.")]
+Evict = Annotated[
+    str | None,
+    typer.Option(help=f"With --swap, which page goes there: {', '.join(LIVE_EVICTORS)}; clock without it."),
+]
 HandlerFile = Annotated[
     Path | None, typer.Option("--handler", help="A handler.py that decides about memory; see `nexemu new`.")
 ]
@@ -88,7 +91,7 @@ def run(
     mem: Mem = None,
     frames: Frames = None,
     swap: Swap = None,
-    evict: Evict = "clock",
+    evict: Evict = None,
     image: Image = None,
     sched: Sched = None,
     quantum: Quantum = None,
@@ -103,18 +106,19 @@ def run(
     argv = init_arguments(program or [], shell_command, personality.limits.argument_bytes - 1)
     folders = [guests_of(personality), *images_for(image, personality)]
     memory = memory_for(mem, frames, folders)
+    swap_bytes = 0 if swap is None else parse_size("--swap", swap)
     options = Options(
         lazy=lazy,
         cow=cow,
         memory=memory,
         personality=personality,
         audit=audit,
-        swap=0 if swap is None else parse_size("--swap", swap),
-        evictor=evictor_called(evict, memory),
+        swap=swap_bytes,
+        evictor=evictor_called(evict, swap_bytes, memory),
         exact_time=sched is not None or quantum is not None,
     )
     scheduler = scheduler_called(sched or "round-robin", quantum or QUANTUM)
-    with _listeners(stats, trace, record) as ears:
+    with _listeners(stats, trace, record, options.exact_time) as ears:
         status = run_machine(_heard(options, handler, ears), scheduler, folders, argv, ears.emit)
     raise typer.Exit(status & 0xFF)
 
@@ -137,7 +141,7 @@ def _heard(options: Options, handler: Path | None, ears: Ears) -> Options:
 
 
 @contextmanager
-def _listeners(stats: bool, trace: Path | None, record: Path | None) -> Iterator[Ears]:
+def _listeners(stats: bool, trace: Path | None, record: Path | None, exact_time: bool) -> Iterator[Ears]:
     """Whoever wants to know what happens; afterwards files are closed and the statistics are printed."""
     counters = Counters()
     with ExitStack() as stack:
@@ -147,4 +151,4 @@ def _listeners(stats: bool, trace: Path | None, record: Path | None) -> Iterator
         write = None if record is None else stack.enter_context(references_to(record))
         yield Ears(fan_out(listeners), write)
     if stats:
-        import_module("nexemu.observe.report").print_to_stderr(counters)  # rich is slow to load
+        import_module("nexemu.observe.report").print_to_stderr(counters, exact_time)  # rich is slow to load

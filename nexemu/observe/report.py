@@ -5,6 +5,7 @@ error, because standard output is the guest's.
 """
 
 from collections import Counter
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
@@ -29,17 +30,24 @@ from nexemu.observe.counters import (
     sum_of,
 )
 
+ONLY_CALLS: Final = (
+    "While a process runs alone, its system calls alone count; with --sched or --quantum every instruction."
+)
 
-def print_to_stderr(counters: Counters) -> None:
+TEXTS: Final = frozenset({"kind", "name", "what", "program"})
+
+
+def print_to_stderr(counters: Counters, exact_time: bool) -> None:
     """Print all tables where the host's own messages go."""
-    print_report(counters, Console(stderr=True))
+    print_report(counters, Console(stderr=True), exact_time)
 
 
-def print_report(counters: Counters, console: Console) -> None:
-    """Print all tables to ``console``. Tables without a row are left out."""
+def print_report(counters: Counters, console: Console, exact_time: bool = True) -> None:
+    """Print all tables to ``console``. Tables without a row are left out. ``exact_time``: the machine has
+    counted every instruction."""
     total = counters.total()
     tables = (fault_table(total), call_table(total), memory_table(total))
-    for table in (*tables, process_table(counters), time_table(counters)):
+    for table in (*tables, process_table(counters), time_table(counters, exact_time)):
         if table.row_count:
             console.print(table)
 
@@ -96,11 +104,13 @@ def process_table(counters: Counters) -> Table:
     return table
 
 
-def time_table(counters: Counters) -> Table:
+def time_table(counters: Counters, exact_time: bool) -> Table:
     """One line a process: the first wait for the hart, the time from birth to end, all waits, and the time
     on the hart, in cycles of virtual time."""
     columns = ("pid", "program", "response", "turnaround", "waited", "ran")
     table = _table("Virtual time, in cycles", *columns)
+    if not exact_time:
+        table.caption, table.caption_justify = ONLY_CALLS, "left"
     for pid, life in counters.lives.items():
         counts = counters.by_pid[pid]
         times = (life.began - life.born, life.ended - life.born, counts[WAITED], counts[RAN])
@@ -109,8 +119,8 @@ def time_table(counters: Counters) -> Table:
 
 
 def _table(title: str, *columns: str) -> Table:
-    """An empty table; text stands on the left, numbers on the right."""
+    """An empty table; text stands on the left, numbers on the right, and none of them is cut off."""
     table = Table(title=title, title_justify="left")
     for column in columns:
-        table.add_column(column, justify="left" if column in ("kind", "name", "what", "program") else "right")
+        table.add_column(column, justify="left" if column in TEXTS else "right", overflow="fold")
     return table

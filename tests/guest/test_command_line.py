@@ -215,6 +215,10 @@ def test_a_trace_survives_a_killed_program(nexemu, tmp_path):
         ["--trace", "/nothing/here/trace"],
         ["--abi", "linux"],
         ["--sched", "nobody"],
+        ["--sched", "sjf"],
+        ["--evict", "lru"],
+        ["--swap", "8M", "--evict", "opt"],
+        ["--swap", "much"],
         ["-c", "x", "--", "y"],
         ["--", "echo", "x" * 200],
         ["--", *["echo"] * 40],
@@ -260,6 +264,19 @@ def test_a_bad_switch_in_the_environment_is_one_line_that_names_it(nexemu, name,
     assert name in done.stderr.decode()
 
 
+def test_a_model_that_nobody_knows_is_one_line_and_status_2(nexemu):
+    done = nexemu("run", "--", "echo", MODEL="gpt")
+    assert (done.returncode, len(lines(done.stderr))) == (2, 1)
+    assert done.stderr.startswith(b"nexemu: MODEL=gpt is unknown")
+
+
+def test_help_offers_only_what_a_running_machine_takes(nexemu):
+    said = nexemu("run", "--help").stdout.decode()
+    assert "second-chance" in said
+    assert "srpt" not in said
+    assert "opt," not in said
+
+
 # ---- a host that does not play along ------------------------------------------------------------
 
 
@@ -294,10 +311,17 @@ def test_a_reader_that_goes_away_ends_the_run_quietly(environment):
     assert b"Exception" not in done.stderr
 
 
-def test_a_full_disk_is_one_line(environment):
-    done = shell(environment, "$NEXEMU run -- ls </dev/null >/dev/full")
+@pytest.mark.parametrize("words", ["run -- ls", "abi", "lab convoy", "grade --list", "grade --only maps"])
+def test_a_full_disk_is_one_line(environment, words):
+    done = shell(environment, f"$NEXEMU {words} </dev/null >/dev/full")
     assert done.returncode != 0
     assert len(lines(done.stderr)) == 1, done.stderr.decode()
+
+
+def test_a_letter_that_the_terminal_lacks_is_shown_as_its_number(environment):
+    done = shell(environment | {"PYTHONIOENCODING": "ascii"}, "$NEXEMU lab quiz beam --lang zh")
+    assert done.stdout.startswith(b"\\u675f\\u5bbd 4")
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("program", [["spin"], []], ids=["a program", "a shell"])

@@ -63,6 +63,15 @@ def test_offline_noise_stands_in_and_says_so_each_time(workshop, capsys):
     assert workshop.log == ["fetch", "synthetic"]
 
 
+def test_a_cache_that_cannot_be_written_is_told_once(workshop, cache_home, capsys):
+    cache_home.parent.mkdir(parents=True, exist_ok=True)
+    cache_home.write_text("a file where a folder should be")
+    with pytest.raises(OperatorError, match="set NEXEMU_CACHE to another folder"):
+        ensure.ensure("auto")
+    assert capsys.readouterr().err == ""
+    assert workshop.log == []
+
+
 def test_who_wants_the_real_model_is_not_given_noise(workshop):
     workshop.online = False
     with pytest.raises(OperatorError, match="no network"):

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from nexemu.events import BadAccess, Exec, Exit, Fork, PageFault, Reap, Sbrk, Switch, Syscall
+from nexemu.events import BadAccess, Exec, Exit, Fork, PageFault, Reap, Sbrk, Switch, Syscall, Turn
 from nexemu.observe import counters as c
 from nexemu.observe.counters import Counters, kinds, owner, sum_of
 from nexemu.observe.report import print_report
@@ -99,10 +99,10 @@ def test_kinds_and_sums(counters):
     assert kinds(total, "nothing of the kind") == []
 
 
-def printed(counters):
+def printed(counters, width=100, exact_time=True):
     """The report's rows as tuples of cells; a title is a row of one."""
     out = io.StringIO()
-    print_report(counters, Console(file=out, width=100, color_system=None))
+    print_report(counters, Console(file=out, width=width, color_system=None), exact_time)
     rows = []
     for line in out.getvalue().splitlines():
         cells = [cell.strip() for cell in line.replace("┃", "│").split("│")]
@@ -148,3 +148,18 @@ def test_large_numbers_are_grouped():
 
 def test_the_report_of_nothing_has_no_empty_tables():
     assert [row for row in printed(Counters()) if len(row) == 1] == [("Memory and the hart",)]
+
+
+def test_time_that_leaves_instructions_out_is_called_so():
+    counters = Counters()
+    counters(Turn(pid=3, ready=0, start=0, end=2009))
+    assert printed(counters)[-1] == ("3", "", "0", "2,009", "0", "2,009")
+    assert "every instruction" in str(printed(counters, exact_time=False)[-2:])
+
+
+def test_a_narrow_terminal_costs_no_digit():
+    counters = Counters()
+    counters(Turn(pid=3, ready=123_456, start=234_567, end=1_234_567))
+    rows = printed(counters, width=40)
+    cells = ["".join(column) for column in zip(*[row for row in rows if len(row) == 6][-4:], strict=True)]
+    assert cells[-1].endswith("1,000,000")
