@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from matplotlib.figure import Figure as Canvas
 
@@ -11,9 +10,6 @@ from nexemu.lab.report import Figure
 WIDTH, HEIGHT = 8.0, 4.5
 """Of each figure, in inches."""
 
-MARKED: Final = 20
-"""Lines of at most so many points show each."""
-
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
     """Write ``figures`` to ``path``, one below the other."""
@@ -21,7 +17,7 @@ def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
     canvas.suptitle(title)
     for figure, axes in zip(figures, canvas.subplots(len(figures), squeeze=False)[:, 0], strict=True):
         for name, values in figure.lines.items():
-            axes.plot(figure.x, values, label=name, marker="o" if len(figure.x) <= MARKED else None)
+            axes.plot(figure.x, values, label=name, marker="o" if figure.marked else None)
         axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
         axes.set_xscale("log" if figure.log_x else "linear")
         axes.set_yscale("log" if figure.log_y else "linear")

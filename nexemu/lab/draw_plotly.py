@@ -13,15 +13,12 @@ from nexemu.lab.report import Figure
 HEIGHT: Final = 450
 """Of each figure, in pixels."""
 
-MARKED: Final = 20
-"""Lines of at most so many points show each."""
-
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
     """Write ``figures`` to ``path``, one below the other."""
     page = make_subplots(rows=len(figures), subplot_titles=[figure.title for figure in figures])
     for row, figure in enumerate(figures, start=1):
-        mode = "lines+markers" if len(figure.x) <= MARKED else "lines"
+        mode = "lines+markers" if figure.marked else "lines"
         for name, values in figure.lines.items():
             line = Scatter(x=list(figure.x), y=list(values), name=name, mode=mode, legendgroup=figure.title)
             page.add_trace(line, row=row, col=1)

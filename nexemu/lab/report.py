@@ -5,9 +5,11 @@ An experiment computes; it neither prints nor draws. Whoever shows a report deci
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Cell: TypeAlias = str | int | float
+
+MOST_MARKED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Figure:
     _: KW_ONLY
     log_x: bool = False
     log_y: bool = False
+
+    @property
+    def marked(self) -> bool:
+        """Whether the points are few enough to show each."""
+        return len(self.x) <= MOST_MARKED
 
 
 @dataclass(frozen=True, slots=True)
