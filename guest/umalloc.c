@@ -44,7 +44,7 @@ void free(void *memory) {
 static struct header *more(uint64 units) {
     if (units < GROW_UNITS)
         units = GROW_UNITS;
-    if (units * sizeof(struct header) > 0x7fffffff) /* sbrk takes an int */
+    if (units > 0x7fffffff / sizeof(struct header)) /* sbrk takes an int */
         return NULL;
 #ifdef ABI_XV6
     struct header *block = sbrk((int)(units * sizeof(struct header)), SBRK_EAGER);

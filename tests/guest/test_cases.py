@@ -256,6 +256,11 @@ def test_a_kv_reserve_without_lazy_allocation_is_resident_at_once(machine):
     assert machine.run("kvpages", "1", lazy=False).values()["resident"] == 0  # all of it before the count
 
 
+def test_the_heap_of_the_guests_library(machine, switches):
+    values = machine.run("heap", **switches).values()
+    assert values == {"grown": 0, "spoiled": 0, "crooked": 0, "too_large": 0}
+
+
 # ---- 15, 16: frames that come and go ------------------------------------------------------------
 
 
