@@ -5,41 +5,29 @@
  * lets B and C wait for all of A (10, 11, 12: mean 11); who takes turns, or lets those sink who have run for
  * long, has B and C out of the way soon. Exit status 0. */
 
+#include "compute.h"
 #include "user.h"
 
 #define JOBS 3
-#define TURNS 500 /* of a loop of two instructions, which is a thousand */
 
+static const char usage[] = "usage: convoy [UNIT]";
 static const char names[] = "ABC";
 static const int sizes[JOBS] = {10, 1, 1};
-
-static uint64 now(void) {
-    uint64 cycles;
-    __asm__ volatile("rdtime %0" : "=r"(cycles));
-    return cycles;
-}
-
-static void compute(uint64 thousands) {
-    uint64 turns = thousands * TURNS;
-    __asm__ volatile("1: addi %0, %0, -1\n"
-                     "   bnez %0, 1b"
-                     : "+r"(turns));
-}
 
 /* Wait on the closed gate, so that all start together; then compute, and say when that ended. */
 __attribute__((noreturn)) static void job(int which, int unit, int gate, int results) {
     char byte;
     read(gate, &byte, 1);
-    compute((uint64)(sizes[which] * unit));
+    compute(sizes[which] * unit);
     uint64 row[2] = {(uint64)which, now()};
     write(results, row, sizeof row);
     exit(0);
 }
 
 int main(int argc, char **argv) {
-    int unit = argc > 1 ? atoi(argv[1]) : 1000, gate[2], results[2];
-    if (argc > 2 || unit < 1 || unit > 100000)
-        fatal("usage: convoy [UNIT], 1 to 100000 thousands of instructions\n");
+    if (argc > 2)
+        fatal("%s\n", usage);
+    int unit = argc > 1 ? parse_int(argv[1], 1, 100000, "UNIT", usage) : 1000, gate[2], results[2];
     if (pipe(gate) < 0 || pipe(results) < 0)
         fatal("convoy: no pipe\n");
     for (int which = 0; which < JOBS; which++) {

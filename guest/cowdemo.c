@@ -12,6 +12,7 @@
 #define TABLE_SPAN_SHIFT 21 /* one last-level page table maps 2 MiB */
 
 static const char name[] = "[cowdemo]";
+static const char usage[] = "usage: cowdemo [PAGES [WRITE]]";
 
 /* Frames taken, and whether the child saw the data that it should. */
 struct costs {
@@ -69,13 +70,6 @@ static int tables(const char *end) {
     return (int)(((uint64)end - 1) >> TABLE_SPAN_SHIFT);
 }
 
-static int pages_argument(const char *text, int least, int most, const char *what) {
-    uint64 pages;
-    if (!parse_uint(text, (uint64)most, &pages) || pages < (uint64)least)
-        fatal("%s bad %s: %s (wanted: %d to %d)\nusage: cowdemo [PAGES [WRITE]]\n", name, what, text, least, most);
-    return (int)pages;
-}
-
 static int verdict(int pages, int written, int copied_by_fork, int copied_by_write) {
     if (copied_by_fork == 0 && copied_by_write == written)
         printf("%s verdict=COW_STYLE fork copied no page; each first write copied one\n", name);
@@ -88,9 +82,9 @@ static int verdict(int pages, int written, int copied_by_fork, int copied_by_wri
 
 int main(int argc, char **argv) {
     if (argc > 3)
-        fatal("%s unexpected argument %s\nusage: cowdemo [PAGES [WRITE]]\n", name, argv[3]);
-    int pages = argc > 1 ? pages_argument(argv[1], 1, MAX_PAGES, "PAGES") : 64;
-    int written = argc > 2 ? pages_argument(argv[2], 1, pages, "WRITE") : (pages + 3) / 4;
+        fatal("%s\n", usage);
+    int pages = argc > 1 ? parse_int(argv[1], 1, MAX_PAGES, "PAGES", usage) : 64;
+    int written = argc > 2 ? parse_int(argv[2], 1, pages, "WRITE", usage) : (pages + 3) / 4;
 
     sleep(1); /* used_pages counts everybody's: let the rest of a pipeline come to rest first */
     printf("%s pages=%d written_by_child=%d\n", name, pages, written);

@@ -4,37 +4,19 @@
  * It prints for how long it waited for the hart when it wanted to run: in microseconds of virtual
  * time (a tick is 100,000), on average and at worst. Exit status 0. */
 
+#include "compute.h"
 #include "user.h"
 
 #define CYCLES_PER_TICK 1000000ul
 #define CYCLES_PER_US 10
-#define TURNS 500 /* of a loop of two instructions, which is a thousand */
 
-static uint64 now(void) {
-    uint64 cycles;
-    __asm__ volatile("rdtime %0" : "=r"(cycles));
-    return cycles;
-}
-
-static void compute(int thousands) {
-    uint64 turns = (uint64)thousands * TURNS;
-    __asm__ volatile("1: addi %0, %0, -1\n"
-                     "   bnez %0, 1b"
-                     : "+r"(turns));
-}
-
-static int argument(const char *text, const char *what) {
-    int value = atoi(text);
-    if (value < 1 || value > 100000)
-        fatal("interactive: %s must be 1 to 100000, not %s\n", what, text);
-    return value;
-}
+static const char usage[] = "usage: interactive [BURSTS [THOUSANDS]]";
 
 int main(int argc, char **argv) {
     if (argc > 3)
-        fatal("usage: interactive [BURSTS [THOUSANDS]]\n");
-    int bursts = argc > 1 ? argument(argv[1], "BURSTS") : 10;
-    int thousands = argc > 2 ? argument(argv[2], "THOUSANDS") : 5;
+        fatal("%s\n", usage);
+    int bursts = argc > 1 ? parse_int(argv[1], 1, 100000, "BURSTS", usage) : 10;
+    int thousands = argc > 2 ? parse_int(argv[2], 1, 100000, "THOUSANDS", usage) : 5;
     uint64 sum = 0, worst = 0, before = now();
     for (int burst = 0; burst < bursts; burst++) {
         sleep(1); /* until a tick: what is beyond it was waited for */

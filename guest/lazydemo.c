@@ -10,6 +10,7 @@
 #define MAX_PAGES 0x7ffff /* sbrk takes an int of bytes */
 
 static const char name[] = "[lazydemo]";
+static const char usage[] = "usage: lazydemo [RESERVE [TOUCH]]";
 static struct memstat start, now;
 
 static int mapped(void) {
@@ -27,14 +28,6 @@ static void show(const char *step) {
            now.proc_sz_pages - start.proc_sz_pages, mapped(), now.used_pages - start.used_pages);
 }
 
-static int pages_argument(const char *text, int least, int most, const char *what) {
-    uint64 pages;
-    if (!parse_uint(text, (uint64)most, &pages) || pages < (uint64)least)
-        fatal("%s bad %s: %s (wanted: %d to %d)\nusage: lazydemo [RESERVE [TOUCH]]\n", name, what, text, least,
-              most);
-    return (int)pages;
-}
-
 static int verdict(int reserve, int touch, int after_sbrk, int after_touch) {
     if (after_sbrk == 0 && after_touch == touch)
         printf("%s verdict=LAZY_STYLE sbrk mapped nothing; each first touch mapped one page\n", name);
@@ -47,9 +40,9 @@ static int verdict(int reserve, int touch, int after_sbrk, int after_touch) {
 
 int main(int argc, char **argv) {
     if (argc > 3)
-        fatal("%s unexpected argument %s\nusage: lazydemo [RESERVE [TOUCH]]\n", name, argv[3]);
-    int reserve = argc > 1 ? pages_argument(argv[1], 1, MAX_PAGES, "RESERVE") : 256;
-    int touch = argc > 2 ? pages_argument(argv[2], 1, reserve, "TOUCH") : (reserve + 3) / 4;
+        fatal("%s\n", usage);
+    int reserve = argc > 1 ? parse_int(argv[1], 1, MAX_PAGES, "RESERVE", usage) : 256;
+    int touch = argc > 2 ? parse_int(argv[2], 1, reserve, "TOUCH", usage) : (reserve + 3) / 4;
 
     sleep(1); /* used_pages counts everybody's: let the rest of a pipeline come to rest first */
     printf("%s reserve_pages=%d touch_pages=%d\n", name, reserve, touch);

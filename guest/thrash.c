@@ -10,6 +10,7 @@
 #define WORDS (PGSIZE / sizeof(uint64))
 
 static const char name[] = "[thrash]";
+static const char usage[] = "usage: thrash [PAGES [ROUNDS]]";
 
 /* What word `at` of page `page` holds after `round` rounds. */
 static uint64 expected(uint64 page, uint64 at, uint64 round) {
@@ -28,18 +29,11 @@ static void fill(uint64 *page, uint64 number, uint64 round) {
         page[at] = expected(number, at, round);
 }
 
-static int argument(const char *text, int most, const char *what) {
-    int value = atoi(text);
-    if (value < 1 || value > most)
-        fatal("%s %s must be 1 to %d, not %s\nusage: thrash [PAGES [ROUNDS]]\n", name, what, most, text);
-    return value;
-}
-
 int main(int argc, char **argv) {
     if (argc > 3)
-        fatal("%s unexpected argument %s\nusage: thrash [PAGES [ROUNDS]]\n", name, argv[3]);
-    uint64 pages = (uint64)(argc > 1 ? argument(argv[1], MAX_PAGES, "PAGES") : 256);
-    uint64 rounds = (uint64)(argc > 2 ? argument(argv[2], 1000000, "ROUNDS") : 4);
+        fatal("%s\n", usage);
+    uint64 pages = (uint64)(argc > 1 ? parse_int(argv[1], 1, MAX_PAGES, "PAGES", usage) : 256);
+    uint64 rounds = (uint64)(argc > 2 ? parse_int(argv[2], 1, 1000000, "ROUNDS", usage) : 4);
     uint64 *memory = sbrk((int)(pages * PGSIZE));
     if (memory == MAP_FAILED)
         fatal("%s sbrk failed for %lu pages\n", name, pages);

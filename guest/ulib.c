@@ -277,6 +277,13 @@ void fatal(const char *format, ...) {
     exit(1);
 }
 
+int parse_int(const char *text, int least, int most, const char *what, const char *usage) {
+    uint64 value;
+    if (!parse_uint(text, (uint64)most, &value) || value < (uint64)least)
+        fatal("%s must be %d to %d, not %s\n%s\n", what, least, most, text, usage);
+    return (int)value;
+}
+
 /* ---------------------------------------------------------------------------------------------
  * Input */
 

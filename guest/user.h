@@ -33,6 +33,8 @@ int atoi(const char *text);
 
 /* Read all of `text` as a decimal number of at most `max` into *value. 0 when it is not one. */
 int parse_uint(const char *text, uint64 max, uint64 *value);
+/* The argument `what` as a number of least..most; when it is not one, say so and end the program. */
+int parse_int(const char *text, int least, int most, const char *what, const char *usage);
 
 /* ---- output ----
  * %d %u %x with l for 64 bits, %p %s %c %%; a width, `-` (left), `0` (pad with zeros), `.N` with

@@ -21,21 +21,12 @@ static uint64 next(uint64 *state) {
     return *state;
 }
 
-static int argument(int argc, char **argv, int at, int otherwise, int most, const char *what) {
-    if (argc <= at)
-        return otherwise;
-    int value = atoi(argv[at]);
-    if (value < 1 || value > most)
-        fatal("%s %s must be 1 to %d, not %s\n%s\n", name, what, most, argv[at], usage);
-    return value;
-}
-
 int main(int argc, char **argv) {
     if (argc > 4)
-        fatal("%s unexpected argument %s\n%s\n", name, argv[4], usage);
-    int pages = argument(argc, argv, 1, 512, MAX_PAGES, "PAGES");
-    int set = argument(argc, argv, 2, pages < 32 ? pages : 32, pages, "SET");
-    int phases = argument(argc, argv, 3, 8, 1000000, "PHASES");
+        fatal("%s\n", usage);
+    int pages = argc > 1 ? parse_int(argv[1], 1, MAX_PAGES, "PAGES", usage) : 512;
+    int set = argc > 2 ? parse_int(argv[2], 1, pages, "SET", usage) : pages < 32 ? pages : 32;
+    int phases = argc > 3 ? parse_int(argv[3], 1, 1000000, "PHASES", usage) : 8;
     volatile char *memory = sbrk(pages * PGSIZE);
     if (memory == MAP_FAILED)
         fatal("%s sbrk failed for %d pages\n", name, pages);

@@ -158,15 +158,34 @@ def test_cowdemo_counts_what_fork_and_the_writes_copy(machine, switches):
     assert run.status == 0
 
 
-@pytest.mark.parametrize("program", ["lazydemo", "cowdemo"])
 @pytest.mark.parametrize(
-    "words", [["0"], ["x"], ["10", "11"], ["10", "0"], ["-1"], ["1", "1", "1"], ["99999999999"]]
+    ("program", "usage"),
+    [
+        ("lazydemo", "[RESERVE [TOUCH]]"),
+        ("cowdemo", "[PAGES [WRITE]]"),
+        ("thrash", "[PAGES [ROUNDS]]"),
+        ("workingset", "[PAGES [SET [PHASES]]]"),
+        ("hog", "[THOUSANDS [NAME]]"),
+        ("interactive", "[BURSTS [THOUSANDS]]"),
+        ("convoy", "[UNIT]"),
+    ],
 )
-def test_the_demonstrations_say_what_is_wrong_with_their_arguments(machine, program, words):
-    run = machine.run(program, *words)
-    assert run.status == 1
-    assert run.text.startswith(f"[{program}] ")
-    assert "usage" in run.text
+def test_programs_say_what_is_wrong_with_their_arguments(machine, program, usage):
+    lines = f"usage: {program} {usage}\n"
+    run = machine.run(program, *"1234")
+    assert (run.status, run.text) == (1, lines)
+    first = re.search(r"\w+", usage)[0]
+    for word in ("0", "-1", "x", "12abc", "4294967297", ""):
+        run = machine.run(program, word)
+        assert run.status == 1
+        assert re.fullmatch(rf"{first} must be 1 to \d+, not {word}\n{re.escape(lines)}", run.text)
+
+
+@pytest.mark.parametrize(
+    ("program", "second"), [("lazydemo", "TOUCH"), ("cowdemo", "WRITE"), ("workingset", "SET")]
+)
+def test_no_more_pages_are_used_than_there_are(machine, program, second):
+    assert machine.run(program, "5", "6").text.startswith(f"{second} must be 1 to 5, not 6\n")
 
 
 def test_memhog_gets_what_it_asks_for_or_says_how_far_it_came(machine, switches):
