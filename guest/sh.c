@@ -378,12 +378,10 @@ static void run_text(const char *text) {
     status = 2;
 }
 
-/* The rest of a line that is longer than the buffer; 0 at the end of input. */
-static int skip_line(char *line) {
-    int n;
-    while ((n = read_line(0, line, LINE)) > 0 && line[n - 1] != '\n')
+/* Read the rest of a line that is longer than the buffer. */
+static void skip_line(char *line) {
+    for (int n; (n = read_line(0, line, LINE)) > 0 && line[n - 1] != '\n';)
         ;
-    return n;
 }
 
 static void run_input(void) {
