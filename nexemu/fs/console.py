@@ -5,7 +5,8 @@ newline, at ^D, or when it is 128 bytes long; before that it can be edited. Keys
 the kernel rather than for a program are reported upward.
 
 Unlike xv6's, which drops what is typed when 128 bytes wait, finished lines wait without limit:
-input that comes from a file must not lose bytes.
+input that comes from a file must not lose bytes. A ^D after some bytes is taken with them, where
+xv6 keeps it for the next read.
 
 xv6: kernel/console.c; ABI.md section 3
 """

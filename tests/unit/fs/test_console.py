@@ -187,7 +187,7 @@ def naive_lines(typed):
     return handed_over.encode("latin-1"), line.encode("latin-1")
 
 
-def read_as_xv6_does(waiting, count):
+def read_as_nexos_does(waiting, count):
     """consoleread() byte by byte: the result (None where it would sleep) and what is left waiting."""
     got = b""
     rest = waiting
@@ -211,7 +211,7 @@ def test_reads_agree_with_a_naive_line_editor(typed, counts):
     waiting, _ = naive_lines(typed)
     assert terminal.console.pending == len(waiting)
     for count in counts:
-        expected, waiting = read_as_xv6_does(waiting, count)
+        expected, waiting = read_as_nexos_does(waiting, count)
         assert terminal.console.read(count) == expected
 
 
