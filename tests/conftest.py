@@ -11,6 +11,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from support import ROOT, SWITCH_IDS, SWITCHES, Machine, Memory
 
+from nexemu.model.cache import ready
+
 PROGRAMS = ROOT / "tests" / "guest" / "programs"
 
 
@@ -105,6 +107,29 @@ def programs(build, guests, tmp_path_factory):
     (out / "nexos").mkdir()
     build.make_all(jobs, build.find_toolchain(), {}, lambda _: None)
     return out / "nexos"
+
+
+@pytest.fixture(scope="session")
+def compile_guest(build, guests, tmp_path_factory):
+    """Compile one more guest, once; the folder that holds it."""
+
+    @cache
+    def compile_guest(source):
+        out = tmp_path_factory.mktemp(source.stem)
+        (out / "nexos").mkdir()
+        build.make(build.program_job("nexos", source.stem, source, out), build.find_toolchain())
+        return out / "nexos"
+
+    return compile_guest
+
+
+@pytest.fixture(scope="session")
+def smollm2():
+    """The real model's image."""
+    folder = ready("smollm2")
+    if folder is None:
+        pytest.skip("SmolLM2 is not in the cache: run `nexemu model fetch`")
+    return folder
 
 
 @pytest.fixture(scope="session")
