@@ -14,7 +14,7 @@ from nexemu.memlayout import TRAPFRAME
 
 def release(space: AddressSpace) -> None:
     """One holder fewer for each frame below the trapframe, mmap areas included."""
-    space.table.unmap(0, TRAPFRAME, space.frames.kfree)
+    space.table.unmap(0, TRAPFRAME, space.frames.kfree_leaves)
 
 
 BUILTIN: Final = Handler(

@@ -39,7 +39,7 @@ def uvmalloc(space: AddressSpace, old: int, new: int, flags: int) -> int:
             index = table.walk(va)
             words[index] = pa2pte(space.frames.kalloc_zeroed()) | flags | PTE_V
         except OutOfMemory:
-            table.unmap(first, va, space.frames.kfree)
+            table.unmap(first, va, space.frames.kfree_leaves)
             raise
     return max(0, pgroundup(new) - first) // PGSIZE
 
@@ -47,6 +47,6 @@ def uvmalloc(space: AddressSpace, old: int, new: int, flags: int) -> int:
 def uvmdealloc(space: AddressSpace, old: int, new: int) -> int:
     """Unmap and free the pages from PGROUNDUP(``new``) up to PGROUNDUP(``old``), skipping holes. Returns how
     many there were. ``space.size`` is the caller's."""
-    freed = space.table.unmap(pgroundup(new), pgroundup(old), space.frames.kfree)
+    freed = space.table.unmap(pgroundup(new), pgroundup(old), space.frames.kfree_leaves)
     space.epoch += 1
     return freed

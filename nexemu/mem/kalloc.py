@@ -9,7 +9,6 @@ is not its own reads junk rather than yesterday's data.
 xv6: kernel/kalloc.c, with the reference counts of the COW lab
 """
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
@@ -17,7 +16,7 @@ from typing import Any, Final, Protocol
 from nexemu.errors import OutOfMemory, panic
 from nexemu.mem.phys import ZERO_PAGE, PhysicalMemory
 from nexemu.memlayout import KERNEL_PAGES
-from nexemu.riscv import PA, PGMASK, PGSHIFT, PGSIZE, PTE, VA
+from nexemu.riscv import PA, PGMASK, PGSHIFT, PGSIZE, PTE, VA, pte2pa
 
 ALLOC_JUNK = bytes([5]) * PGSIZE
 FREE_JUNK = bytes([1]) * PGSIZE
@@ -69,7 +68,7 @@ class FrameAllocator:
         self.pager: Reclaimer | None = None
         self._first = ram.base + KERNEL_PAGES * PGSIZE
         self.total = (ram.end - self._first) >> PGSHIFT
-        self.refs = memoryview(array("i", bytes(4 * (ram.size >> PGSHIFT))))  # quicker to store to
+        self.refs = [0] * (ram.size >> PGSHIFT)
         self._free: list[PA] = []  # frames that were used once, the last freed on top
         self._frontier = self._first  # frames from here to the end were never used
 
@@ -136,6 +135,12 @@ class FrameAllocator:
             panic(f"incref: nobody holds a frame at {pa:#x}")
         self.refs[index] += 1
 
+    def incref_leaves(self, leaves: list[PTE]) -> None:
+        """One more holder of the frame of each of these leaf PTEs, all of which are held."""
+        refs, first_frame = self.refs, self.ram.base >> PGSHIFT
+        for pte in leaves:
+            refs[(pte >> 10) - first_frame] += 1
+
     def kfree(self, pa: PA) -> None:
         """One holder fewer; the last one gives the frame back."""
         index = (pa - self.ram.base) >> 12
@@ -148,6 +153,16 @@ class FrameAllocator:
             self._free.append(pa)
             if self.pager is not None:
                 self.pager.changed(pa)
+
+    def kfree_leaves(self, leaves: list[PTE]) -> None:
+        """One holder fewer of the frame of each of these leaf PTEs."""
+        refs, first_frame = self.refs, self.ram.base >> PGSHIFT
+        for pte in leaves:
+            index = (pte >> 10) - first_frame
+            if 0 <= index < len(refs) and refs[index] > 1:
+                refs[index] -= 1
+            else:
+                self.kfree(pte2pa(pte))
 
     def unshare(self, pa: PA) -> PA:
         """A frame with the bytes at ``pa`` that the caller alone holds, in exchange for its hold on

@@ -72,7 +72,7 @@ class PageTable:
     It stays true because only :meth:`walk` links tables, and none is unlinked before :meth:`free`.
     """
 
-    __slots__ = ("frames", "root", "words", "_first_word", "_root_index", "_walk_cache")
+    __slots__ = ("frames", "root", "walk_cache", "words", "_first_word", "_root_index")
 
     def __init__(self, frames: FrameAllocator) -> None:
         self.frames = frames
@@ -80,29 +80,31 @@ class PageTable:
         self._first_word = frames.ram.first_word
         self.root: PA = frames.kalloc_zeroed()
         self._root_index = self._index_of(self.root)
-        self._walk_cache: dict[int, int] = {}
+        self.walk_cache: dict[int, int] = {}
 
     def lookup(self, va: VA) -> int:
-        """The index of the leaf PTE for ``va`` below MAXVA, or -1 where no last-level table
-        exists. The PTE itself may be invalid. This is the walk that the hardware does."""
-        leaf_table = self._walk_cache.get(va >> 21)
+        """The index of the leaf PTE for any 64-bit ``va``, or -1 where no last-level table exists. The PTE
+        itself may be invalid. This is the walk that the hardware does."""
+        leaf_table = self.walk_cache.get(va >> 21)
         if leaf_table is None:
             return self._walk_levels(va)
         return leaf_table + (va >> 12 & 511)
 
     def _walk_levels(self, va: VA) -> int:
+        if va >= MAXVA:
+            return -1
         pte = self.words[self._root_index + (va >> 30)]
         if pte & NON_LEAF != PTE_V:
             return -1
         pte = self.words[(pte >> 10 << 9) - self._first_word + (va >> 21 & 511)]
         if pte & NON_LEAF != PTE_V:
             return -1
-        leaf_table = self._walk_cache[va >> 21] = (pte >> 10 << 9) - self._first_word
+        leaf_table = self.walk_cache[va >> 21] = (pte >> 10 << 9) - self._first_word
         return leaf_table + (va >> 12 & 511)
 
     def pte(self, va: VA) -> PTE:
         """The leaf PTE for ``va``, 0 where there is none. Any 64-bit ``va`` is allowed."""
-        index = self.lookup(va) if va < MAXVA else -1
+        index = self.lookup(va)
         return self.words[index] if index >= 0 else 0
 
     def walk(self, va: VA) -> int:
@@ -145,9 +147,9 @@ class PageTable:
                 panic(f"mappages: remap of {va + offset:#x}")
             self.words[index] = pa2pte(pa + offset) | flags | PTE_V
 
-    def unmap(self, start: VA, end: VA, release: Callable[[PA], None] | None) -> int:
-        """Clear every leaf from ``start`` up to ``end``, skipping holes, and hand each frame to
-        ``release``. Returns how many leaves there were. Tables stay."""
+    def unmap(self, start: VA, end: VA, release: Callable[[list[PTE]], None] | None) -> int:
+        """Clear every leaf from ``start`` up to ``end``, skipping holes, and hand them to ``release``, many
+        at a time. Returns how many there were. Tables stay."""
         if (start | end) & PGMASK:
             panic(f"unmap: {start:#x}..{end:#x} is not aligned")
         count = 0
@@ -167,11 +169,10 @@ class PageTable:
         rows = range(start, end, ROW)
         return [row for row in rows if not EMPTY_ROW.startswith(data[row << 3 : row + ROW << 3])]
 
-    def _release(self, removed: list[PTE], release: Callable[[PA], None] | None) -> int:
+    def _release(self, removed: list[PTE], release: Callable[[list[PTE]], None] | None) -> int:
         valid = [pte for pte in removed if pte & PTE_V]
         if release is not None:
-            for pte in valid:
-                release(pte2pa(pte))
+            release(valid)
         if self.frames.pager is not None and len(valid) < len(removed):
             for pte in removed:
                 if not pte & PTE_V:

@@ -4,7 +4,6 @@ xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
 """
 
 from array import array
-from itertools import compress
 
 from nexemu.mem.area import Area
 from nexemu.mem.sv39 import LeafTable
@@ -53,24 +52,19 @@ def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA)
     """Share the pages of one last-level table below ``end``: a writable page loses W and gains COW on both
     sides, any other is shared as it is. Returns how many pages."""
     frames, words = parent.frames, parent.table.words
-    refs, first_frame = frames.refs, frames.ram.base >> 12
     count = min(ENTRIES, (end - table.va) // PGSIZE)
     child_index = child.table.walk(table.va)
     entries = words[table.at : table.at + count].tolist()
-    shared = 0
-    for slot in compress(range(count), entries):
-        pte = entries[slot]
-        if pte & PTE_V:
-            shared += 1
-            refs[(pte >> 10) - first_frame] += 1
-        elif frames.pager is not None:
-            frames.pager.hold(pte)
-        if pte & PTE_W:
-            entries[slot] = pte & ~PTE_W | PTE_COW
-    both = array("Q", entries)
+    valid = [pte for pte in entries if pte & PTE_V]
+    frames.incref_leaves(valid)
+    if frames.pager is not None:
+        for pte in entries:
+            if pte and not pte & PTE_V:
+                frames.pager.hold(pte)
+    both = array("Q", [pte & ~PTE_W | PTE_COW if pte & PTE_W else pte for pte in entries])
     words[table.at : table.at + count] = both
     words[child_index : child_index + count] = both
-    return shared
+    return len(valid)
 
 
 def _copy(parent: AddressSpace, child: AddressSpace, start: VA, end: VA) -> int:

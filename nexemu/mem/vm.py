@@ -40,6 +40,8 @@ from nexemu.riscv import (
 
 PTE_RW = PTE_R | PTE_W
 """Of these two, W alone is reserved."""
+PTE_AD = PTE_A | PTE_D
+NOT_W = ~PTE_W
 
 FaultHandler: TypeAlias = Callable[["AddressSpace", VA, Access], PTE]
 """``handler(space, va, access)`` makes the page at ``va`` usable for ``access`` and returns its PTE, with A
@@ -132,14 +134,16 @@ class AddressSpace:
 
         Privileged Architecture, "Virtual Address Translation Process".
         """
-        index = self.table.lookup(va) if va < MAXVA else -1
+        table = self.table
+        leaf_table = table.walk_cache.get(va >> 21)
+        index = table.lookup(va) if leaf_table is None else leaf_table + (va >> 12 & 511)
         if index >= 0:
-            pte = self.table.words[index]
+            pte = table.words[index]
             if pte & access == access and not pte >> RESERVED_SHIFT and pte & PTE_RW != PTE_W:
-                used = pte | PTE_A | PTE_D if access is WRITE else pte | PTE_A
+                used = pte | (PTE_AD if access is WRITE else PTE_A)
                 if used != pte:
-                    self.table.words[index] = used
-                return used if used & PTE_D else used & ~PTE_W
+                    table.words[index] = used
+                return used if used & PTE_D else used & NOT_W
         handler = self.paging.handler
         pte = (handler.prepare_copy if by_kernel else handler.page_fault)(self, va, access)
         if pte & access != access:
@@ -162,7 +166,7 @@ class AddressSpace:
         if self.frames.pager is not None:
             self.frames.pager.lose()
         self.paging.handler.release(self)
-        self.table.unmap(TRAPFRAME, MAXVA, self.frames.kfree)
+        self.table.unmap(TRAPFRAME, MAXVA, self.frames.kfree_leaves)
         for area in self.areas:
             if area.backing is not None:
                 area.backing.drop()

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from nexemu.fs.file import File
 from nexemu.fs.inode import Inode
-from nexemu.machine.hart import Context
+from nexemu.machine.registers import Context
 from nexemu.mem.vm import AddressSpace
 from nexemu.param import NOFILE
 

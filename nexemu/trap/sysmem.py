@@ -72,7 +72,7 @@ def sys_munmap(machine: Machine, proc: Proc, addr: VA, length: int) -> int:
     start_before = area.start
     if not area.cut(addr, end):
         raise BadCall(f"munmap: {addr:#x}+{length} would leave a hole in the area at {start_before:#x}")
-    space.table.unmap(addr, end, space.frames.kfree)
+    space.table.unmap(addr, end, space.frames.kfree_leaves)
     space.epoch += 1
     if area.length == 0:
         space.areas.remove(area)

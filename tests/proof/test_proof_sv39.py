@@ -193,7 +193,7 @@ def test_each_combination_of_the_flags_of_an_upper_entry(tables, tried, access, 
         if ours:
             allowed.add(flags)
         tables.words[entry] = 0
-        tables.space.table._walk_cache.clear()
+        tables.space.table.walk_cache.clear()
     assert allowed == {PTE_V, PTE_V | PTE_G}
 
 

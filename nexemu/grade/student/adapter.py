@@ -131,7 +131,7 @@ class _Adapter:
             self._ask_without_refusal(Function.RELEASE, [space])
         for leaf in space.table.leaves(0, limit):
             raise HandlerFailed(f"release left the page at {leaf.va:#x} mapped ({flags_text(leaf.pte)})")
-        space.table.unmap(limit, TRAPFRAME, space.frames.kfree)
+        space.table.unmap(limit, TRAPFRAME, space.frames.kfree_leaves)
 
     def _ask_without_refusal(self, function: Function, spaces: Sequence[AddressSpace]) -> None:
         """For what can only run out of memory."""

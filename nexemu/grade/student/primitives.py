@@ -107,7 +107,7 @@ class Primitives:
         index = space.table.walk(va)
         before = space.table.words[index]
         if before & PTE_V:
-            self.user.unmapped(pte2pa(before))
+            self.user.unmapped([before])
         space.table.words[index] = pte
         if pte & PTE_V and pte & PTE_X and pte2pa(pte) != pte2pa(before):
             space.code_changed()
@@ -131,7 +131,7 @@ class Primitives:
             panic(f"uvmunmap: {va:#x} is not aligned")
         end = va + npages * PGSIZE
         self._user_pages(space, va, end, "uvmunmap")
-        count = space.table.unmap(va, end, self.user.drop if do_free else self.user.unmapped)
+        count = space.table.unmap(va, end, self.user.drop_leaves if do_free else self.user.unmapped)
         space.epoch += 1
         return count
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from nexemu.errors import panic
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.vm import AddressSpace
-from nexemu.riscv import PA, pte2pa
+from nexemu.riscv import PA, PTE, pte2pa
 
 
 class UserFrames:
@@ -48,10 +48,15 @@ class UserFrames:
             self._fresh.discard(pa)
             self._freed.add(pa)
 
-    def unmapped(self, pa: PA) -> None:
-        """``pa`` was user memory in a PTE that is gone now; the handler may still name it."""
-        if self._frames.refcount(pa):
-            self._own.add(pa)
+    def drop_leaves(self, leaves: list[PTE]) -> None:
+        """One holder fewer of the frame of each of these leaf PTEs."""
+        for pte in leaves:
+            self.drop(pte2pa(pte))
+
+    def unmapped(self, leaves: list[PTE]) -> None:
+        """These leaf PTEs are gone; their frames were user memory, and the handler may still name them."""
+        frames = [pte2pa(pte) for pte in leaves]
+        self._own.update(frame for frame in frames if self._frames.refcount(frame))
 
     def check(self, pa: PA, who: str) -> None:
         """Panic unless ``pa`` is the frame of a user page."""

@@ -44,7 +44,7 @@ def bed(make_memory):
 
 
 def unmap_all(space, _a):
-    space.table.unmap(0, space.limit, space.frames.kfree)
+    space.table.unmap(0, space.limit, space.frames.kfree_leaves)
 
 
 def maps(flags):

@@ -41,7 +41,7 @@ def mine(hands, space):
 
 def tidy(space):
     """Take away what a test has mapped above the break."""
-    space.table.unmap(space.size, TRAPFRAME, space.frames.kfree)
+    space.table.unmap(space.size, TRAPFRAME, space.frames.kfree_leaves)
 
 
 def test_it_sees_the_process(mine, space):

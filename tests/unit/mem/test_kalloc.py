@@ -5,6 +5,7 @@ import pytest
 from nexemu.errors import KernelPanic, OutOfMemory
 from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.phys import PhysicalMemory
+from nexemu.riscv import PTE_V, pa2pte
 
 PAGE = 4096
 FRAMES = 64
@@ -70,6 +71,20 @@ def test_a_frame_is_free_when_its_last_holder_is_gone(frames):
         assert (frames.refcount(pa), frames.free_frames) == (left, FRAMES - 1)
     frames.kfree(pa)
     assert (frames.refcount(pa), frames.free_frames) == (0, FRAMES)
+
+
+def test_many_leaves_are_held_and_let_go_like_one(frames):
+    first, second = frames.kalloc(), frames.kalloc()
+    leaves = [pa2pte(first) | PTE_V, pa2pte(second) | PTE_V, pa2pte(first) | PTE_V]
+    frames.incref_leaves(leaves)
+    assert (frames.refcount(first), frames.refcount(second)) == (3, 2)
+    frames.kfree_leaves([*leaves, leaves[0]])
+    assert (frames.refcount(first), frames.refcount(second), frames.free_frames) == (0, 1, FRAMES - 1)
+    with pytest.raises(KernelPanic, match=f"kfree: nobody holds a frame at {first:#x}"):
+        frames.kfree_leaves([leaves[1], leaves[0]])
+    for pa in (0, FIRST - 512 * PAGE, END):
+        with pytest.raises(KernelPanic, match="kfree: nobody holds"):
+            frames.kfree_leaves([pa2pte(pa) | PTE_V])
 
 
 @pytest.mark.parametrize(

@@ -418,7 +418,7 @@ def test_unmapping_a_page_that_is_out(chosen):
     memory, space = chosen
     fill(space, 2)
     press(memory, space, 0, 1)
-    assert space.table.unmap(0, PGSIZE, memory.frames.kfree) == 0, "no frame is left to release"
+    assert space.table.unmap(0, PGSIZE, memory.frames.kfree_leaves) == 0, "no frame is left to release"
     assert memory.swap.used == 1
     assert copyin(space, 0, 8) == bytes(8)
 

@@ -129,7 +129,7 @@ def test_a_superpage_is_refused(memory, space, frame):
     middle = space.table._index_of(pte2pa(space.table.words[space.table._root_index + 1]))
     pointer = space.table.words[middle]
     space.table.words[middle] = pa2pte(frame) | USER | PTE_V
-    space.table._walk_cache.clear()
+    space.table.walk_cache.clear()
     with pytest.raises((BadAddress, KernelPanic)):
         space.translate(1 << 30, READ)
     space.table.words[middle] = pointer
