@@ -45,8 +45,6 @@ SHORT_FILES = {
         + [f"evict/{name}.py" for name in ("fifo", "lru", "second_chance")],
         "a policy is as long as its idea",
     ),
-    "lab/draw_matplotlib.py": "one way to draw a figure",
-    "lab/draw_plotly.py": "the other way to draw a figure",
     "lab/processes/samples.py": "several times of one thing, and how to take them",
     "lab/progress.py": "a bar, and when it appears",
     "mem/builtin.py": "five functions by their names, and the one that fits nowhere else",

@@ -8,7 +8,8 @@ QUICK = [
 
 
 def check_complete(report):
-    """Every row has its columns, every line its points, and there is a sentence on what to see."""
+    """Every row has its columns, every line its points, every axis its name and a scale that can show all of
+    it, and there is a sentence on what to see."""
     assert report.see.endswith(".")
     for table in report.tables:
         assert table.rows
@@ -16,3 +17,8 @@ def check_complete(report):
     for figure in report.figures:
         assert figure.lines
         assert all(len(line) == len(figure.x) for line in figure.lines.values())
+        assert figure.title
+        assert figure.x_label
+        assert figure.y_label
+        assert not figure.log_x or min(figure.x) > 0
+        assert not figure.log_y or min(map(min, figure.lines.values())) > 0

@@ -5,11 +5,16 @@ An experiment computes; it neither prints nor draws. Whoever shows a report deci
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
+from math import log
 from typing import Final, TypeAlias
 
 Cell: TypeAlias = str | int | float
 
 MOST_MARKED: Final = 20
+
+NARROWEST: Final = 0.04
+"""Of an axis's length, between two of its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,19 @@ class Figure:
         """Whether the points are few enough to show each."""
         return len(self.x) <= MOST_MARKED
 
+    @property
+    def ticks(self) -> list[float]:
+        """Where the x axis should have its numbers: at the points, where there is room for all; else []."""
+        places = [log(x) for x in self.x] if self.log_x else [float(x) for x in self.x]
+        gaps = [abs(right - left) for left, right in pairwise(places)]
+        room = gaps and min(gaps) >= NARROWEST * abs(places[-1] - places[0])
+        return list(self.x) if room else []
+
+    @property
+    def names(self) -> list[str]:
+        """The lines, the highest first."""
+        return sorted(self.lines, key=lambda name: -sum(self.lines[name]))
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -75,6 +93,15 @@ def text(cell: Cell) -> str:
     if abs(cell) >= 10:
         return f"{cell:.1f}"
     return f"{cell:.2f}" if abs(cell) >= 1 else f"{cell:.3g}"
+
+
+def number(value: float) -> str:
+    """A number on an axis.
+
+    >>> number(16384), number(100.0), number(0.05), number(2.5), number(1e6)
+    ('16,384', '100', '0.05', '2.5', '1,000,000')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:g}"
 
 
 def like(ours: Cell, lecture: Cell) -> str:

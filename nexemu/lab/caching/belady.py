@@ -69,7 +69,7 @@ def belady(trial: Trial) -> Report:
             Check("exercise 5: LRU's contents are nested", "yes", _yes(nested("lru"))),
             Check("exercise 5: FIFO's contents are nested", "no", _yes(nested("fifo"))),
         ],
-        [Figure("Belady's anomaly", "places", "misses", SIZES, counted)],
+        [Figure("Belady's anomaly: more places, more misses", "places", "misses", SIZES, counted)],
     )
 
 

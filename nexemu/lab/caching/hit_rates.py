@@ -57,7 +57,7 @@ def popular(trial: Trial) -> Report:
             ),
             Check("best two that can run live", "lfu, arc", ", ".join(leaders[:2])),
         ],
-        [Figure("Zipf 0.8", "cache, keys", "hits, %", SIZES, rates, log_x=True)],
+        [Figure("Hits on popular keys, Zipf 0.8", "cache, in keys", "hits, %", SIZES, rates, log_x=True)],
     )
 
 
@@ -123,7 +123,11 @@ def curve(trial: Trial) -> Report:
             Check("sizes at which the curve and a simulation differ", 0, wrong),
             Check("the curve falls somewhere", "never", "never" if _rises([*rates.values()]) else "yes"),
         ],
-        [Figure("LRU's curve, Zipf 0.8", "cache, keys", "hits, %", list(sizes), {"lru": [*rates.values()]})],
+        [
+            Figure(
+                "LRU's curve, Zipf 0.8", "cache, in keys", "hits, %", list(sizes), {"lru": [*rates.values()]}
+            )
+        ],
     )
 
 

@@ -70,7 +70,7 @@ def flops(trial: Trial) -> Report:
         "well, documents stay, and the work that is saved grows.",
         [Table("Prefill work saved, %, by the size of the device", ("policy", *map(str, DEVICES)), rows)],
         [Check("work saved, FLOP-aware over LRU", "above 1", lines["flops"][shown] / lines["lru"][shown])],
-        [Figure("Prefill work saved", "slots", "%", DEVICES, lines)],
+        [Figure("Prefill work saved", "slots on the device", "work saved, %", DEVICES, lines)],
     )
 
 

@@ -94,7 +94,9 @@ def _over_load(trial: Trial) -> Figure:
         name: [summarize(serve(load, name, "fcfs", Setting())).first_token.mean for load in loads]
         for name in trial.steps("serving at every rate", CURVES)
     }
-    return Figure("First token over load", "requests a second", "ms", RATES, lines, log_y=True)
+    return Figure(
+        "Time to the first token over load", "requests a second", "mean time, ms", RATES, lines, log_y=True
+    )
 
 
 def sharing(trial: Trial) -> Report:

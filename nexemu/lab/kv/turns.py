@@ -158,7 +158,7 @@ def hits(trial: Trial) -> Report:
         [
             Figure(
                 "Hit rate over capacity",
-                "tokens",
+                "tokens that the cache holds",
                 "hit rate, %",
                 CAPACITIES,
                 {"prefixes": prefix, "whole prompts": whole},

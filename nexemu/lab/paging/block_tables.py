@@ -44,11 +44,11 @@ def block_tables(trial: Trial) -> Report:
         ],
         [
             Figure(
-                "Block tables",
+                "Memory for block tables",
                 "tokens in a block",
                 "MiB for the batch",
                 BLOCKS,
-                {"a sequence of 128 K, batch 256": [row[3] for row in rows]},
+                {"256 sequences of 128 K tokens": [row[3] for row in rows]},
                 log_x=True,
                 log_y=True,
             )

@@ -101,17 +101,14 @@ def page_size(trial: Trial) -> Report:
             ),
         ],
         [
-            Figure(
-                "Page size",
-                "units in a page",
-                "",
-                PAGE_SIZES,
-                {"internal fragmentation, %": inside, "entries a request": [row[3] for row in rows]},
-                log_x=True,
-                log_y=True,
-            )
+            _by_page("A larger page wastes more", "internal fragmentation, %", inside),
+            _by_page("A smaller page needs more entries", "entries a request", list(entries.values())),
         ],
     )
+
+
+def _by_page(title: str, what: str, values: list[float]) -> Figure:
+    return Figure(title, "units in a page", what, PAGE_SIZES, {"pages": values}, log_x=True)
 
 
 FRAGMENTATION: Final = Experiment("Fragments, and what is reserved in vain", "code 03, demo 2", fragmentation)

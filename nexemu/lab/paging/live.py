@@ -71,6 +71,7 @@ def live(trial: Trial) -> Report:
     rates = {policy: [count / ACCESSES for count in counts] for policy, counts in faults.items()}
     times = {policy: [effective_access_ns(rate, SSD_NS) for rate in rates[policy]] for policy in rates}
     percent = {policy: [100 * rate for rate in rates[policy]] for policy in rates}
+    micros = {policy: [ns / 1000 for ns in times[policy]] for policy in times}
     columns = ("policy", *(str(frames) for frames in FRAMES))
     rows: list[tuple[Cell, ...]] = [(policy, *counts) for policy, counts in faults.items()]
     slow: list[tuple[Cell, ...]] = [(policy, *(ns / ACCESS_NS for ns in times[policy])) for policy in times]
@@ -92,8 +93,8 @@ def live(trial: Trial) -> Report:
             Check(f"CLOCK: faults with {FRAMES[-1]} frames, one a page", "", clock[-1]),
         ],
         [
-            Figure("Thrashing, live", "frames", "faults, % of accesses", FRAMES, percent),
-            Figure("Effective access time, live", "frames", "ns", FRAMES, times, log_y=True),
+            Figure(f"Page faults, {SET} pages in use", "frames", "faults, % of accesses", FRAMES, percent),
+            Figure("Effective access time", "frames", "us an access", FRAMES, micros, log_y=True),
         ],
     )
 

@@ -32,7 +32,7 @@ def replay_all(references: Sequence[int], frames: Sequence[int], seed: int, step
         "No policy misses less often than OPT, which knows the future; what lies between it and the best of "
         "the others is what a better guess could gain. With a frame for every page, each misses once.",
         [Table(title, ("policy", *(str(n) for n in frames)), rows)],
-        figures=[Figure(title, "frames", "misses, %", frames, _rates(misses, len(references)))],
+        figures=[Figure(title, "frames", "misses, %", frames, _rates(misses, len(references)), log_x=True)],
     )
 
 

@@ -49,7 +49,8 @@ def thrash(trial: Trial) -> Report:
     times = {frames: effective_access_ns(rates[frames], SSD_NS) for frames in FRAMES}
     rows = [(str(n), 100 * rates[n], times[n] / 1000, times[n] / ACCESS_NS) for n in FRAMES]
     enough = 250
-    every = range(1, max(FRAMES) + 1)
+    percent = [100 * rate for rate in rates[1:]]
+    micros = [effective_access_ns(rate, SSD_NS) / 1000 for rate in rates[1:]]
     return Report(
         "With half the working set every second access faults and the program stands still: thrashing. The "
         "knee is at the working set. Even with enough memory, changes of phase and stray accesses leave "
@@ -68,17 +69,16 @@ def thrash(trial: Trial) -> Report:
             Check("steepest fall of the fault rate: around frame", 200, _knee(rates), RANDOM_USES),
         ],
         [
-            Figure("Thrashing", "frames", "faults, %", list(every), {"LRU": [100 * rates[n] for n in every]}),
-            Figure(
-                "Effective access time",
-                "frames",
-                "us",
-                list(every),
-                {"LRU": [effective_access_ns(rates[n], SSD_NS) / 1000 for n in every]},
-                log_y=True,
+            _by_frames(
+                f"Page faults, a working set of {WORKING_SET} pages", "faults, % of accesses", percent
             ),
+            _by_frames("Effective access time", "us an access", micros, log_y=True),
         ],
     )
+
+
+def _by_frames(title: str, what: str, values: list[float], log_y: bool = False) -> Figure:
+    return Figure(title, "frames", what, range(1, len(values) + 1), {"LRU": values}, log_y=log_y)
 
 
 def _knee(rates: list[float], width: int = 20) -> int:

@@ -33,7 +33,15 @@ def prediction(trial: Trial) -> Report:
         "nothing, has the better slowdown: a short job that was taken for a long one waits for very long.",
         [Table(f"Long tail, load {LOAD}", ("policy", "mean response", "mean slowdown"), rows)],
         _checks(means, slow),
-        [Figure("Long tail, load 0.8", "sigma of the error", "mean response", SIGMAS, lines)],
+        [
+            Figure(
+                "The price of a wrong prediction: long tail, load 0.8",
+                "sigma of the error",
+                "mean response, in mean sizes of a job",
+                SIGMAS,
+                lines,
+            )
+        ],
     )
 
 

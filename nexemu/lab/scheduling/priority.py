@@ -67,8 +67,15 @@ def _of(done: Outcome, group: int) -> tuple[float, float]:
 
 def _figure(aged: list[tuple[str, float, float, float, float]]) -> Figure:
     lines = {"interactive": [row[1] for row in aged], "batch": [row[3] for row in aged]}
-    x_label = "what a class is worth, in waiting"
-    return Figure("Ageing", x_label, "mean response", PATIENCES, lines, log_x=True, log_y=True)
+    return Figure(
+        "Ageing, from FCFS (left) to strict priority (right)",
+        "wait that is worth a class, in mean sizes of an interactive job",
+        "mean response, in the same unit",
+        PATIENCES,
+        lines,
+        log_x=True,
+        log_y=True,
+    )
 
 
 PRIORITY: Final = Experiment("Priority, starvation and ageing", "code 02, demo 5", priority)

@@ -66,7 +66,12 @@ def _figure(slow: Mapping[str, Floats]) -> Figure:
     shares = np.arange(1, 100)
     lines = {policy: np.percentile(values, shares).tolist() for policy, values in slow.items()}
     return Figure(
-        "Programs", "per cent of the programs", "slowdown at most", shares.tolist(), lines, log_y=True
+        "Slowdown of programs of many calls",
+        "per cent of the programs",
+        "slowdown at most",
+        shares.tolist(),
+        lines,
+        log_y=True,
     )
 
 

@@ -36,9 +36,9 @@ def quantum(trial: Trial) -> Report:
         ],
         [
             Figure(
-                "Round robin on a long tail",
-                "quantum",
-                "mean response",
+                f"Round robin on a long tail, {SWITCH} a switch",
+                "quantum, in mean sizes of a job",
+                "mean response, in mean sizes of a job",
                 QUANTA,
                 {"round robin": [row[1] for row in rows], "FCFS": [fcfs] * len(rows)},
                 log_x=True,

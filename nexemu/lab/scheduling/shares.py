@@ -58,8 +58,8 @@ def shares(trial: Trial) -> Report:
         [
             Figure(
                 "Distance from the promised share",
-                "quanta",
-                "quanta off",
+                "quanta given out",
+                "most quanta off",
                 MOMENTS,
                 errors,
                 log_x=True,

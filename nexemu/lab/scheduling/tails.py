@@ -127,7 +127,12 @@ def _figure(results: Results) -> Figure:
         for policy in QUEUES
     }
     return Figure(
-        "Long tail, load 0.8", "per cent of the jobs", "response at most", shares.tolist(), lines, log_y=True
+        "Response of the jobs on a long tail, load 0.8",
+        "per cent of the jobs",
+        "response at most, in mean sizes of a job",
+        shares.tolist(),
+        lines,
+        log_y=True,
     )
 
 

@@ -15,7 +15,7 @@ from nexemu.lab.experiment import Experiment, in_silence
 from nexemu.lab.plot import check_can_plot, plot
 from nexemu.lab.progress import with_a_bar
 from nexemu.lab.report import Check, Figure, Report, Table
-from nexemu.lab.show import as_json, show
+from nexemu.lab.show import as_json, show, turned
 
 LINE = Figure("A line", "x", "y", [1, 10, 100], {"up": [1.0, 2.0, 3.0], "down": [3.0, 2.0, 1.0]}, log_x=True)
 REPORT = Report(
@@ -31,7 +31,7 @@ def experiment():
 
 
 def test_the_docstrings_are_true():
-    assert doctest.testmod(report) == (0, 3)
+    assert doctest.testmod(report) == (0, 4)
 
 
 def test_tables_and_both_values_are_shown():
@@ -51,11 +51,47 @@ def test_a_reason_is_given_only_for_values_that_differ():
     assert "no reason" not in out.getvalue()
 
 
+def shown(table, width):
+    out = io.StringIO()
+    show(experiment(), Report("", [table]), Console(file=out, width=width))
+    return [line.rstrip("│ ") for line in out.getvalue().splitlines()]
+
+
+WIDE = Table("Wide", ("policy", "mean response", "worst response"), [("fcfs", 38191, 2), ("sjf", 3, 1234567)])
+
+
+def test_a_table_that_is_too_wide_is_turned():
+    assert any(line.endswith("38,191 │              2") for line in shown(WIDE, 80))
+    assert any(line.endswith("38,191 │         3") for line in shown(WIDE, 40))
+    assert turned(WIDE).columns == ("policy", "fcfs", "sjf")
+    assert turned(WIDE).rows == [("mean response", 38191, 3), ("worst response", 2, 1234567)]
+
+
+def test_no_digit_is_cut_off_where_nothing_helps():
+    tall = Table("", ("n", "one", "two"), [(str(row), 1234567, 7654321) for row in range(4)])
+    assert sum(line.endswith("1,234,567 │ 7,654,321") for line in shown(tall, 12)) == 4
+
+
 def test_json_has_everything_as_it_was_computed():
     found = json.loads(as_json("it", 7, experiment(), REPORT))
     assert (found["experiment"], found["seed"], found["place"]) == ("it", 7, "code 09, demo 1")
     assert found["checks"][0]["ours"] == 4.621
     assert found["figures"][0]["lines"]["down"] == [3, 2, 1]
+
+
+def test_an_axis_has_its_numbers_at_the_points_if_there_is_room():
+    assert LINE.ticks == [1, 10, 100]
+    assert Figure("", "", "", [1, 10, 100], {}).ticks == [1, 10, 100]
+    assert Figure("", "", "", [1, 2, 100], {}).ticks == []
+    assert Figure("", "", "", [1, 2, 100], {}, log_x=True).ticks == [1, 2, 100]
+    assert Figure("", "", "", range(100), {}).ticks == []
+    assert Figure("", "", "", [5], {}).ticks == []
+
+
+def test_names_stand_as_the_lines_do():
+    assert Figure("", "", "", [1, 2], {"low": [0, 0], "high": [9, 9], "middle": [8, 1]}).names == (
+        ["high", "middle", "low"]
+    )
 
 
 # ---- plots ------------------------------------------------------------------------------------
