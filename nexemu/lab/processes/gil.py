@@ -13,7 +13,7 @@ import numpy as np
 
 from nexemu.lab.processes import spin as spin_module
 from nexemu.lab.processes.samples import Samples, timed
-from nexemu.lab.processes.sharing import SPAWNED
+from nexemu.lab.processes.sharing import SPAWNED, deaf
 from nexemu.lab.processes.spin import COPIES, TIMES, spin
 
 SIDE: Final = 192
@@ -38,7 +38,9 @@ WORK: Final[Mapping[str, Callable[[], float]]] = {"pure Python": spin, "NumPy": 
 
 def _all(pool: Executor, work: Callable[[], float]) -> Callable[[], None]:
     def copies() -> None:
-        for future in [pool.submit(work) for _ in range(COPIES)]:
+        with deaf():
+            futures = [pool.submit(work) for _ in range(COPIES)]
+        for future in futures:
             future.result()
 
     return copies

@@ -7,7 +7,7 @@ from threading import Thread
 from typing import Final
 
 from nexemu.lab.processes.samples import Samples, timed
-from nexemu.lab.processes.sharing import SPAWNED
+from nexemu.lab.processes.sharing import SPAWNED, deaf
 
 CALLS: Final = 100_000
 TRIPS: Final = 1_000
@@ -63,7 +63,8 @@ def by_process() -> Samples:
     """A process behind a pipe."""
     here, there = SPAWNED.Pipe()
     process = SPAWNED.Process(target=answer_over, args=(there,))
-    process.start()
+    with deaf():
+        process.start()
 
     def trips() -> None:
         for value in range(TRIPS):

@@ -1,5 +1,8 @@
 """Demo 1: a thread changes its process's memory, a process only its own."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -9,6 +12,17 @@ from nexemu.errors import OperatorError
 
 SPAWNED = get_context("spawn")
 """New processes begin with a fresh interpreter, which is safe whatever threads this one has."""
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Processes that start in this block do not hear Ctrl-C, which goes to the whole terminal: this one does,
+    and ends them."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +55,8 @@ def what_is_seen() -> Seen:
     after_thread = cells[0]
     here, there = SPAWNED.Pipe()
     process = SPAWNED.Process(target=change_and_tell, args=(cells, 2, there))
-    process.start()
+    with deaf():
+        process.start()
     there.close()
     try:
         by_process = here.recv()

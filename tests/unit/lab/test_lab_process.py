@@ -1,5 +1,7 @@
 """Processes, threads and the GIL: what is shared, and that times are taken; not how long they are."""
 
+import os
+import signal
 import sys
 
 import pytest
@@ -20,6 +22,21 @@ def test_a_process_that_cannot_start_is_the_operators_fault(monkeypatch):
     monkeypatch.setattr(sharing, "change_and_tell", sys.exit)
     with pytest.raises(OperatorError, match="died at once"):
         what_is_seen()
+
+
+def test_a_process_that_is_started_deaf_hears_no_interrupt_and_main_does():
+    here, there = sharing.SPAWNED.Pipe()
+    process = sharing.SPAWNED.Process(target=round_trips.answer_over, args=(there,))
+    with sharing.deaf():
+        process.start()
+    os.kill(process.pid, signal.SIGINT)
+    here.send(7)
+    assert here.recv() == 7
+    here.send(round_trips.STOP)
+    process.join()
+    assert process.exitcode == 0
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_the_first_time_does_not_count_and_each_is_divided():
