@@ -1,6 +1,7 @@
 """Figures to files. The libraries that draw are optional, and imported only when there is something to
 draw."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -46,5 +47,5 @@ def _drawer(path: Path) -> ModuleType:
     try:
         return import_module(DRAWERS[path.suffix])
     except ModuleNotFoundError as error:
-        message = f"--plot {path} needs {error.name}: pip install 'nexemu[plot]'"
+        message = f"--plot {path} needs {error.name}: {sys.executable} -m pip install 'nexemu[plot]'"
         raise OperatorError(message) from error

@@ -1,6 +1,7 @@
 """Many jobs at once: on the cores of this computer, or on a Dask cluster."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def on_cluster(address: str) -> Iterator[Executor]:
     try:
         distributed = import_module("distributed")
     except ImportError as error:
-        raise OperatorError("--dask needs Dask: pip install 'nexemu[dask]'") from error
+        raise OperatorError(f"--dask needs Dask: {sys.executable} -m pip install 'nexemu[dask]'") from error
     try:
         client = distributed.Client(address, timeout="10s")
     except (OSError, ValueError) as error:
