@@ -8,8 +8,9 @@ address space, so a frame that two processes share is always the page of the one
 from collections.abc import Callable
 from typing import TypeAlias
 
+from nexemu.machine.core import Core, Space
 from nexemu.machine.engine import Ram
-from nexemu.machine.hart import Hart, Space
+from nexemu.machine.hart import Hart
 from nexemu.riscv import PA, VA
 
 Write: TypeAlias = Callable[[int], None]
@@ -20,15 +21,31 @@ class RecordingHart(Hart):
     times in a row is told of once. What the kernel copies for a program is not seen."""
 
     def __init__(self, ram: Ram, write: Write) -> None:
-        super().__init__(ram)
         self._write = write
+        self._last = -1
+        super().__init__(ram)
+
+    def _new_core(self) -> Core:
+        return RecordingCore(self._ram, self._on_exception, self._use)
+
+    def _use(self, page: int) -> None:
+        if page != self._last:
+            self._last = page
+            self._write(page)
+
+
+class RecordingCore(Core):
+    """Tells ``use`` of each page that is used."""
+
+    def __init__(self, ram: Ram, on_exception: Callable[[int, int, object], None], use: Write) -> None:
+        super().__init__(ram, on_exception)
+        self._use = use
         self._page_of: dict[int, int] = {}
         self._pages = 0  # the number of the running process's page 0
-        self._last = -1
-        self._engine.watch(self._on_block, self._on_memory)
+        self.engine.watch(self._on_block, self._on_memory)
 
-    def _enter(self, space: Space) -> None:
-        super()._enter(space)
+    def enter(self, space: Space) -> None:
+        super().enter(space)
         self._pages = space.pid << 26
 
     def _on_tlb_miss(self, engine: int, va: VA, access: int, where: int, data: object) -> bool:
@@ -42,10 +59,5 @@ class RecordingHart(Hart):
         self._use(self._pages | va >> 12)
 
     def _on_memory(self, _engine: int, _kind: int, pa: PA, _size: int, _value: int, _data: object) -> None:
-        """Unicorn loads or stores at ``pa``."""
-        self._use(self._page_of.get(pa >> 12, self._last))
-
-    def _use(self, page: int) -> None:
-        if page != self._last:
-            self._last = page
-            self._write(page)
+        """Unicorn loads or stores at ``pa``, in a frame that the TLB knows."""
+        self._use(self._page_of[pa >> 12])

@@ -50,6 +50,11 @@ class RegisterFile:
         """a0 to a7 as they were when the last trap was taken."""
         return self._engine.arguments()
 
+    def _move_to(self, engine: Engine) -> None:
+        """The registers are in ``engine`` from here on."""
+        self._unload()
+        self._engine = engine
+
     def _load(self, context: Context) -> None:
         if context is not self._loaded:
             self._unload()

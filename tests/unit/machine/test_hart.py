@@ -718,7 +718,41 @@ def test_a_loop_that_ran_free_can_be_counted_afterwards(program, space):
     run.run(30)
     run.set(A2, 1)
     assert run.run().cause == Cause.TIMER, "stopped by the fill hook"
+    space.on_miss = None
     run.set(A2, 0)
     before = run.get(A0)
     assert run.run(300).cause == Cause.TIMER
     assert 99 <= run.get(A0) - before <= 101
+
+
+@pytest.mark.parametrize(("first", "then"), [(None, 4), (4, None)])
+def test_a_page_that_moves_in_a_run_has_moved_for_the_next_one_too(program, space, first, then):
+    """A copy-on-write fault gives the page another frame; a counted run and a free one see the same."""
+    run = program("ld a0, 0(a1); ebreak; sd a2, 0(a1); ebreak; ld a0, 0(a1); ebreak", x11=MISSING, x12=7)
+    old = space.map(MISSING, OWN & ~PTE_W)
+
+    def copy(va, access):
+        if access is Access.WRITE and space.pages[MISSING] == pa2pte(old) | OWN & ~PTE_W:
+            space.map(MISSING, OWN)
+
+    space.on_miss = copy
+    for budget in (first, then, first):
+        assert run.run(budget).cause == Cause.BREAKPOINT
+        run.context.pc += 4
+    assert run.get(A0) == 7
+    assert space.ram.read(old, 8) == bytes(8)
+
+
+@pytest.mark.parametrize(("first", "then"), [(None, 9), (9, None)])
+def test_code_that_is_stored_in_a_run_is_executed_in_the_next_one(program, space, assemble, first, then):
+    """In a page that is writable and executable, as the text of old xv6 programs is."""
+    run = program("nop; nop", x11=DATA)
+    space.pages[DATA] |= PTE_X
+    space.ram.write(run.data, assemble("li a0, 1; ebreak; sw a2, 0(a1); ebreak"))
+    run.set(A2, int.from_bytes(assemble("li a0, 2"), "little"))
+    seen = []
+    for offset, budget in ((0, first), (8, then), (0, first), (8, then), (0, then)):
+        run.context.pc = DATA + offset
+        assert run.run(budget).cause == Cause.BREAKPOINT
+        seen.append(run.get(A0))
+    assert seen == [1, 1, 2, 2, 2]
