@@ -1,6 +1,7 @@
 """``nexemu new``: a folder for one student, with the exercise and a handler to begin with."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Final
 
 import typer
@@ -20,7 +21,7 @@ def new(folder: Folder) -> None:
     """Make a folder for the memory lab: the exercise, and a handler that works in the naive way."""
     write_starter(folder)
     print(f"{folder}: the exercise is in README.md (README.zh.md: 中文)")
-    print(f"Begin with: nexemu grade {folder / 'handler.py'}")
+    print(f"Begin with: nexemu grade {quote(str(folder / 'handler.py'))}")
 
 
 def write_starter(folder: Path) -> None:

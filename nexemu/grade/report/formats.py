@@ -52,7 +52,8 @@ def as_junit(report: Report, show_hidden: bool) -> str:
             failure = SubElement(case, "failure", message=verdict.failure.expected if shown else "hidden")
             failure.text = _explanation(verdict, show_hidden)
     indent(suite, " ")
-    return tostring(suite, encoding="unicode", xml_declaration=True)
+    document: bytes = tostring(suite, encoding="utf-8", xml_declaration=True)
+    return document.decode()
 
 
 def as_gradescope(report: Report) -> str:

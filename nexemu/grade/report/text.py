@@ -43,4 +43,13 @@ def list_lines(rubric: Rubric) -> Iterator[str]:
         hidden = "" if test.visible else ", hidden"
         yield f"{test.name} ({test.points}{hidden})"
         yield f"{INDENT}{test.about}"
-    yield f"{len(rubric.tests)} tests, {rubric.points} points"
+    yield f"{counted(len(rubric.tests), 'test')}, {counted(rubric.points, 'point')}"
+
+
+def counted(count: int, what: str) -> str:
+    """``count`` of ``what``, in words.
+
+    >>> counted(1, "test"), counted(53, "test")
+    ('1 test', '53 tests')
+    """
+    return f"{count} {what}{'' if count == 1 else 's'}"

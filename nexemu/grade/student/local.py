@@ -34,7 +34,7 @@ def read_handler(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise OperatorError(
-            f"handler {file}: not UTF-8 text (byte {error.start}); is it the right file?"
+            f"handler {file}: not UTF-8 text (byte {error.start}): save it as UTF-8, if it is the right file"
         ) from error
 
 

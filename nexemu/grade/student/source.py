@@ -8,7 +8,7 @@ import linecache
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, SupportsIndex
 
 from nexemu.errors import GuestError, OperatorError
 from nexemu.grade.kit import Space
@@ -54,11 +54,19 @@ def answer(
     spaces = [Space(kernel, handle) for handle in handles]
     try:
         value = handler.functions[function](*spaces, *arguments(function, a, b))
-        return index(value) if function is Function.SBRK else 0
-    except (GuestError, KeyboardInterrupt):
+        return _old_break(value) if function is Function.SBRK else 0
+    except (GuestError, HandlerFailed, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise HandlerFailed(own_traceback(error, handler.name)) from error
+
+
+def _old_break(value: Any) -> int:
+    """What sbrk returned, as a number."""
+    if isinstance(value, SupportsIndex):
+        return index(value)
+    what = "nothing" if value is None else f"a {type(value).__name__}"
+    raise HandlerFailed(f"sbrk returned {what}; it must return the old break, a number of bytes")
 
 
 def arguments(function: Function, a: int, b: int) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ import pytest
 from nexemu.grade.checks.catalogue import CATALOGUE
 from nexemu.grade.grader import Failure, Report, Verdict
 from nexemu.grade.report.formats import as_gradescope, as_json, as_junit
-from nexemu.grade.report.text import list_lines, score_line, verdict_lines
+from nexemu.grade.report.text import counted, list_lines, score_line, verdict_lines
 from nexemu.grade.rubric import Rubric, Test
 
 CHECK = CATALOGUE["lazy: sbrk maps nothing"]
@@ -112,3 +112,11 @@ def test_gradescope_hides_what_is_hidden_itself(report):
         (0, 5, "failed"),
     ]
     assert "expected  pages: 0" in grades["tests"][2]["output"]
+
+
+def test_one_is_not_plural():
+    assert (counted(1, "test"), counted(0, "point"), counted(53, "test")) == (
+        "1 test",
+        "0 points",
+        "53 tests",
+    )

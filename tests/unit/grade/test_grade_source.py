@@ -101,5 +101,5 @@ def test_each_function_is_given_what_its_contract_says(function, given):
 
 def test_sbrk_must_return_a_number():
     assert failure(ALL + "def sbrk(space, n): return None\n", Function.SBRK).endswith(
-        "TypeError: 'NoneType' object cannot be interpreted as an integer"
+        "sbrk returned nothing; it must return the old break, a number of bytes"
     )
