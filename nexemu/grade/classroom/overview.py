@@ -7,6 +7,7 @@ from typing import Final
 
 from nexemu.grade.classroom.results import Result
 from nexemu.grade.classroom.similar import Pair
+from nexemu.grade.report.text import counted
 from nexemu.grade.rubric import Rubric
 
 STYLE: Final = """
@@ -26,7 +27,7 @@ def as_html(results: Sequence[Result], rubric: Rubric, pairs: Sequence[Pair]) ->
     """The page."""
     body = [
         f"<h1>{escape(rubric.title)}</h1>",
-        f"<p>{len(results)} submissions, {rubric.points} points</p>",
+        f"<p>{counted(len(results), 'submission')}, {counted(rubric.points, 'point')}{_without(results)}</p>",
         "<h2>Scores</h2>",
         *_distribution(results, rubric),
         "<h2>Tests, by how many lost them</h2>",
@@ -39,6 +40,12 @@ def as_html(results: Sequence[Result], rubric: Rubric, pairs: Sequence[Pair]) ->
     return "\n".join(
         ["<!doctype html>", f'<html lang="en"><head>{head}</head><body>', *body, "</body></html>"]
     )
+
+
+def _without(results: Sequence[Result]) -> str:
+    """How many of the lost tests were never a question."""
+    problems = sum(bool(result.get("problem")) for result in results)
+    return f"; {problems} could not be read or loaded, and lost every test" if problems else ""
 
 
 def _bar(part: int, whole: int, kind: str = "bar") -> str:

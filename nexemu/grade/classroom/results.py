@@ -72,11 +72,11 @@ def as_csv(results: Sequence[Result], rubric: Rubric) -> str:
         earned = {test["name"]: test["earned"] for test in result["tests"]}
         points = [earned.get(test.name, 0) for test in rubric.tests]
         table.writerow(
-            _cells([result["handler"], result["score"], result["points"], *points, result.get("problem", "")])
+            cells([result["handler"], result["score"], result["points"], *points, result.get("problem", "")])
         )
     return out.getvalue().rstrip("\n")
 
 
-def _cells(row: Iterable[object]) -> list[object]:
+def cells(row: Iterable[object]) -> list[object]:
     """``row``, with no text in it that a spreadsheet would calculate."""
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]

@@ -18,6 +18,7 @@ from nexemu.errors import OperatorError
 from nexemu.grade.student.local import LONGEST
 
 WANTED: Final = "handler.py"
+WANTED_KINDS: Final = "give a folder of folders, zips and .py files, one a student"
 DEEPEST: Final = 4
 MOST_ENTRIES: Final = 10_000
 """Of a zip or a folder that are looked at."""
@@ -38,19 +39,24 @@ class _Unreadable(Exception):
     """Why there is no handler; the text is for the teacher's table."""
 
 
-def collect(folder: Path) -> list[HandedIn]:
-    """Every submission in ``folder``, by name. Hidden files are none. Raises OperatorError."""
+def collect(folder: Path, results: Path) -> list[HandedIn]:
+    """Every submission in ``folder``, by name. Hidden files are none, nor is the folder of ``results``.
+    Raises OperatorError."""
+    place = os.path.realpath(results)
+    if place == os.path.realpath(folder):
+        raise OperatorError(f"--out {results}: that is the submissions' folder; name another one")
     try:
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except OSError as error:
-        raise OperatorError(f"submissions {folder}: {error.strerror}") from error
+        raise OperatorError(f"submissions {folder}: {error.strerror}; {WANTED_KINDS}") from error
+    entries = [entry for entry in entries if not (entry.is_dir() and os.path.realpath(entry) == place)]
     if not entries:
-        raise OperatorError(f"submissions {folder}: there is nothing in it")
+        raise OperatorError(f"submissions {folder}: there is nothing in it; {WANTED_KINDS}")
     return [_read(entry) for entry in entries]
 
 
 def _read(entry: Path) -> HandedIn:
-    name = entry.name.encode("utf-8", "replace").decode()
+    name = entry.name.encode("utf-8", "backslashreplace").decode()
     try:
         return HandedIn(name, _decoded(_content(entry)))
     except _Unreadable as error:
@@ -96,7 +102,7 @@ def _only(found: list[AnyPath], where: str) -> AnyPath:
     if not found:
         raise _Unreadable(f"no {WANTED} in {where}")
     height = min(len(path.parts) for path in found)
-    highest = [path for path in found if len(path.parts) == height]
+    highest = sorted(path for path in found if len(path.parts) == height)
     if len(highest) > 1:
         raise _Unreadable(f"{len(highest)} files called {WANTED}: {', '.join(map(str, highest[:3]))}")
     return highest[0]

@@ -1,14 +1,17 @@
 """The pieces of a class: what was handed in, the results folder, and who looks like whom."""
 
 import json
+import os
 import re
 import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from nexemu.errors import OperatorError
+from nexemu.grade import class_command
 from nexemu.grade.classroom.job import Job, broken, graded_apart
 from nexemu.grade.classroom.overview import as_html
 from nexemu.grade.classroom.results import ResultsFolder, as_csv
@@ -32,7 +35,7 @@ def sbrk(space, n):
 
 
 def read(folder):
-    return {each.name: each.text or each.problem for each in collect(folder)}
+    return {each.name: each.text or each.problem for each in collect(folder, folder / "results")}
 
 
 def test_the_highest_handler_of_a_folder_counts(tmp_path):
@@ -85,7 +88,22 @@ def test_zips_are_read_and_never_unpacked(tmp_path, entries, found):
 
 def test_an_empty_folder_is_a_mistake(tmp_path):
     with pytest.raises(OperatorError, match="there is nothing in it"):
-        collect(tmp_path)
+        collect(tmp_path, tmp_path / "results")
+
+
+def test_results_are_no_submission(tmp_path):
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / "results").mkdir()
+    (tmp_path / "loop").symlink_to("loop")
+    assert [each.name for each in collect(tmp_path, tmp_path / "results")] == ["a.py", "loop"]
+    with pytest.raises(OperatorError, match="name another one"):
+        collect(tmp_path, tmp_path / "results" / "..")
+
+
+def test_names_that_are_no_text_stay_apart(tmp_path):
+    for name in (b"\xfe.py", b"\xff.py"):
+        Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).write_text("")
+    assert [each.name for each in collect(tmp_path, tmp_path / "results")] == ["\\udcfe.py", "\\udcff.py"]
 
 
 def test_a_job_is_known_by_what_it_is_made_of(tmp_path):
@@ -147,6 +165,26 @@ def test_the_table_has_no_formulas():
     head, line = as_csv([RESULT], read_rubric()).splitlines()
     assert head.startswith("submission,score,points,lazy: sbrk maps nothing,")
     assert line.startswith("'=HYPERLINK(1)<b>,3,100,3,0,")
+
+
+def test_what_is_equal_is_told_on_one_line_each_without_formulas(capsys, tmp_path):
+    pairs = [Pair("=1\n2", f"b{number}", 1.0) for number in range(25)]
+    assert class_command.similar_csv(pairs[:1]) == 'similarity,first,second\n1.00,"\'=1\n2",b0'
+    class_command.print_summary([RESULT], pairs, tmp_path)
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == "100% equal: =1\ufffd2 and b0"
+    assert said[-2:] == [
+        f"and 5 more pairs: {tmp_path}/similar.csv",
+        f"1 submission: {tmp_path}/results.csv, {tmp_path}/overview.html",
+    ]
+
+
+def test_the_page_says_how_many_could_not_be_graded():
+    broken_one = {**RESULT, "tests": [], "problem": "a symbolic link"}
+    assert "could not be read" not in as_html([RESULT], read_rubric(), [])
+    assert "2 submissions, 100 points; 1 could not be read" in as_html(
+        [RESULT, broken_one], read_rubric(), []
+    )
 
 
 def test_the_page_shows_everybody_and_no_markup_of_theirs():
