@@ -22,7 +22,7 @@ scheduling, virtual memory, caching, prefix trees), and each number of the cours
 and copy-on-write in LLM serving can be rerun: `nexemu lab NAME`, with `--seed N` for other random
 numbers, `--plot FILE.png`, `.svg` or `.html` for its figures, `--json` for a program. `nexemu lab quiz
 NAME` poses the exercises, in Chinese with `--lang zh`; `--answer` shows the answer, and `--seed N` changes
-the numbers.
+the numbers. Figures need `.venv/bin/pip install 'nexemu[plot]'`.
 
 The lecture's simulations gave no seeds and few parameters. Where a value depends on them, the last column
 says so; what can be computed agrees, but for one number of demo 4 of code 03.
