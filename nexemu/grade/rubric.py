@@ -91,6 +91,9 @@ def _test(row: Any, path: Path) -> Test:
     if wrong:
         raise OperatorError(f"rubric {path}: test {name!r}: {wrong}")
     what = _guest_test(row, path) if "guest" in row else CATALOGUE[name]
+    if isinstance(what, GuestTest) and not what.program.is_file() and (GUESTS / "init").is_file():
+        beside = f"there is no program {what.command[0]!r} beside the rubric, nor among nexemu's own"
+        raise OperatorError(f"rubric {path}: test {name!r}: {beside}")
     hint = what.hint if isinstance(what, Check) else str(row.get("hint", "the whole handler"))
     return Test(name, row["points"], what, hint, row.get("visible", True), row.get("eager", False))
 

@@ -71,6 +71,12 @@ def test_a_guest_program_can_be_a_test(read, tmp_path):
     assert theirs.what == GuestTest(("lazydemo",), GUESTS)
 
 
+@pytest.mark.usefixtures("guests")
+def test_a_program_must_be_there(read):
+    with pytest.raises(OperatorError, match=r"test 'x': there is no program 'nosuch' beside the rubric"):
+        read('[[test]]\nname = "x"\npoints = 1\nguest = ["nosuch"]\n')
+
+
 def test_some_tests_can_be_chosen():
     chosen = read_rubric().only("SBRK")
     assert all("sbrk" in test.name for test in chosen.tests)
