@@ -387,7 +387,7 @@ static void skip_line(char *line) {
 static void run_input(void) {
     static char line[LINE];
     struct stat st;
-    int prompts = fstat(0, &st) < 0; /* the console or a pipe, not a script */
+    int prompts = fstat(0, &st) < 0 || st.type == T_DEVICE; /* a pipe or the console, not a script */
     for (int n;;) {
         if (prompts)
             fprintf(2, "$ ");

@@ -72,6 +72,16 @@ def test_what_the_kernel_says_goes_to_standard_error(nexemu):
     assert done.returncode == 255
 
 
+def test_the_console_of_xv6_has_a_name_in_the_tree(nexemu):
+    done = nexemu("run", "--abi", "xv6", "-c", "ls /console; echo seen > console")
+    assert (done.stdout, done.stderr) == (b"/console       dev           0\nseen\n", b"")
+
+
+def test_a_shell_of_xv6_shows_its_prompt(nexemu):
+    done = nexemu("run", "--abi", "xv6", stdin=b"echo a\n")
+    assert done.stdout == b"$ a\n$ \n"
+
+
 def test_commands_come_from_a_pipe_and_the_machine_halts_at_its_end(nexemu):
     done = nexemu("run", stdin=b"echo one\nwc -c\nabc\n")
     assert (done.stdout, done.stderr, done.returncode) == (b"$ one\n$ 4\n$ \n", b"", 0)
