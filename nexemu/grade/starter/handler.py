@@ -20,6 +20,17 @@ README.md. Each docstring is the contract of its function, which the tests hold 
     space.refcount(pa)
     space.memset(pa, byte)        fill a frame that this call has allocated
     space.memmove(pa, source)     copy a frame to one that this call has allocated
+
+A PTE is a number: the address of a frame, ``pte2pa(pte)``, and flags, ``pte & PTE_FLAGS``. ``pa2pte(pa)``
+is the other way round, and ``flags_text(pte)`` is for print(). The flags are
+
+    PTE_V                         the page is mapped
+    PTE_R, PTE_W, PTE_X           loads, stores, instructions are allowed
+    PTE_U                         to the program; without it, to the kernel only
+    PTE_COW                       the page is copy-on-write: what that means is up to you
+    PTE_A, PTE_D                  accessed, dirty: the kernel sets them
+
+All of these names, and ``pgrounddown``, come from ``nexemu.grade.kit``, as those below do.
 """
 
 from nexemu.grade.kit import (
