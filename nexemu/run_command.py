@@ -22,6 +22,7 @@ from nexemu.personality import NEXOS, PERSONALITIES
 from nexemu.run_setup import (
     LIVE_EVICTORS,
     LIVE_SCHEDULERS,
+    check_shell,
     evictor_called,
     guests_of,
     images_for,
@@ -104,6 +105,7 @@ def run(
     """Boot a machine. Ctrl-A X leaves, Ctrl-C ends the foreground program, Ctrl-P lists processes."""
     personality = personality_called(abi, one_argument_sbrk)
     argv = init_arguments(program or [], shell_command, personality.limits.argument_bytes - 1)
+    check_shell(shell_command, image)
     folders = [guests_of(personality), *images_for(image, personality)]
     memory = memory_for(mem, frames, folders)
     swap_bytes = 0 if swap is None else parse_size("--swap", swap)

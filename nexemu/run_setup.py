@@ -93,6 +93,15 @@ def guests_of(personality: Personality) -> Path:
     return folder
 
 
+def check_shell(shell_command: str | None, image: Path | None) -> None:
+    """``-c`` is for the package's own shell: NexOS's and xv6's would start, ignore the line and end with
+    status 0. Raises OperatorError where ``image`` has another shell."""
+    if shell_command is not None and image is not None and (image / "sh").exists():
+        raise OperatorError(
+            f"--shell-command: {image} has a sh of its own, which takes none; give a program after --"
+        )
+
+
 def images_for(image: Path | None, personality: Personality) -> list[Path]:
     """The folder asked for, or the model's image where one is ready."""
     if image is not None:

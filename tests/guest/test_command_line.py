@@ -244,6 +244,15 @@ def test_a_bad_value_is_one_line_and_status_2(nexemu, words):
     assert done.stdout == b""
 
 
+def test_a_line_is_not_given_to_a_shell_that_would_ignore_it(nexemu, tmp_path):
+    (tmp_path / "sh").write_bytes(b"another kernel's")
+    done = nexemu("run", "--image", str(tmp_path), "-c", "echo x")
+    assert (done.returncode, done.stdout) == (2, b"")
+    (line,) = lines(done.stderr)
+    assert line.startswith(f"nexemu: --shell-command: {tmp_path} has a sh of its own")
+    assert nexemu("run", "--image", str(tmp_path), "--", "echo", "x").stdout == b"x\n"
+
+
 @pytest.mark.parametrize(
     "words",
     [
