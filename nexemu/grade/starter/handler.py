@@ -27,7 +27,7 @@ is the other way round, and ``flags_text(pte)`` is for print(). The flags are
     PTE_V                         the page is mapped
     PTE_R, PTE_W, PTE_X           loads, stores, instructions are allowed
     PTE_U                         to the program; without it, to the kernel only
-    PTE_COW                       the page is copy-on-write: what that means is up to you
+    PTE_COW                       the page is copy-on-write; the hart does not know it, you do
     PTE_A, PTE_D                  accessed, dirty: the kernel sets them
 
 All of these names, and ``pgrounddown``, come from ``nexemu.grade.kit``, as those below do.
