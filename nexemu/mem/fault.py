@@ -60,7 +60,7 @@ def vmfault(space: AddressSpace, va: VA, access: Access, by_kernel: bool = False
     page of zeros appears; in an mmap area its page does. Raises BadAddress for everything else,
     OutOfMemory when no frame is left; no mapping has changed then.
     """
-    index = space.table.lookup(va) if va < MAXVA else -1
+    index = space.table.lookup(va)
     before = space.table.words[index] if index >= 0 else 0
     if before & COW_PAGE == COW_PAGE and access is WRITE:
         after = _break_cow(space, index, before, by_kernel)

@@ -143,12 +143,13 @@ class FrameAllocator:
 
     def kfree(self, pa: PA) -> None:
         """One holder fewer; the last one gives the frame back."""
-        index = (pa - self.ram.base) >> 12
-        if pa & PGMASK or not 0 <= index < len(self.refs) or self.refs[index] < 1:
+        refs = self.refs
+        index = (pa - self.ram.base) >> PGSHIFT
+        if pa & PGMASK or not 0 <= index < len(refs) or refs[index] < 1:
             panic(f"kfree: nobody holds a frame at {pa:#x}")
-        self.refs[index] -= 1
-        if self.refs[index] == 0:
-            start = index << 12
+        refs[index] -= 1
+        if refs[index] == 0:
+            start = index << PGSHIFT
             self.ram.bytes[start : start + PGSIZE] = FREE_JUNK
             self._free.append(pa)
             if self.pager is not None:

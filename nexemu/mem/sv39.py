@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from nexemu.errors import panic
 from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.phys import ZERO_PAGE
 from nexemu.riscv import (
     ENTRIES,
     MAXVA,
@@ -112,19 +113,23 @@ class PageTable:
         tables made before that stay, empty, and are freed with the rest."""
         if va >= MAXVA:
             panic(f"walk: {va:#x} is beyond MAXVA")
-        index = self.lookup(va)
-        if index >= 0:
-            return index
-        index = self._root_index + px(2, va)
-        for level in (1, 0):
+        leaf_table = self.walk_cache.get(va >> 21)
+        if leaf_table is None:
+            leaf_table = self.walk_cache[va >> 21] = self._make_tables(va)
+        return leaf_table + px(0, va)
+
+    def _make_tables(self, va: VA) -> int:
+        """The last-level table for ``va``, made if there is none."""
+        table = self._root_index
+        for level in (2, 1):
+            index = table + px(level, va)
             pte = self.words[index]
             if not pte & PTE_V:
-                pte = pa2pte(self.frames.kalloc_zeroed()) | PTE_V
-                self.words[index] = pte
+                pte = self.words[index] = pa2pte(self.frames.kalloc_zeroed()) | PTE_V
             elif pte & NON_LEAF != PTE_V:
-                panic(f"walk: {va:#x} meets {pte:#x} at level {level + 1}, which points to no table")
-            index = self._index_of(pte2pa(pte)) + px(level, va)
-        return index
+                panic(f"walk: {va:#x} meets {pte:#x} at level {level}, which points to no table")
+            table = self._index_of(pte2pa(pte))
+        return table
 
     def _index_of(self, table: PA) -> int:
         return (table >> 3) - self._first_word
@@ -156,18 +161,20 @@ class PageTable:
         for table in self.leaf_tables(start, end):
             first = max(0, (start - table.va) // PGSIZE)
             beyond = min(ENTRIES, (end - table.va) // PGSIZE)
-            for row in self._rows(table.at + first, table.at + beyond):
-                where = slice(row, min(row + ROW, table.at + beyond))
-                removed = list(filter(None, self.words[where].tolist()))
-                self.words[where] = EMPTY[: where.stop - row]
+            for row in self.rows(table.at + first, table.at + beyond):
+                removed = list(filter(None, self.words[row].tolist()))
+                self.words[row] = EMPTY[: row.stop - row.start]
                 count += self._release(removed, release)
         return count
 
-    def _rows(self, start: int, end: int) -> list[int]:
-        """Where in the words from ``start`` up to ``end`` the rows begin that are not empty."""
-        data = self.frames.ram.bytes
-        rows = range(start, end, ROW)
-        return [row for row in rows if not EMPTY_ROW.startswith(data[row << 3 : row + ROW << 3])]
+    def rows(self, start: int, end: int) -> list[slice]:
+        """The words from ``start`` up to ``end`` of one table, in rows, without the rows that are empty."""
+        table = self.frames.ram.bytes[start << 3 : end << 3].tobytes()
+        return [
+            slice(start + row, min(start + row + ROW, end))
+            for row in range(0, end - start, ROW)
+            if not table.startswith(EMPTY_ROW, row << 3)
+        ]
 
     def _release(self, removed: list[PTE], release: Callable[[list[PTE]], None] | None) -> int:
         valid = [pte for pte in removed if pte & PTE_V]
@@ -196,9 +203,10 @@ class PageTable:
     def entries(self, index: int) -> list[tuple[int, PTE]]:
         """What stands in the table at ``index``: each entry that is not 0, with its slot."""
         found: list[tuple[int, PTE]] = []
-        for row in self._rows(index, index + ENTRIES):
-            entries = self.words[row : row + ROW].tolist()
-            found += [(row - index + slot, entries[slot]) for slot in compress(range(ROW), entries)]
+        for row in self.rows(index, index + ENTRIES):
+            entries = self.words[row].tolist()
+            first = row.start - index
+            found += [(first + slot, entries[slot]) for slot in compress(range(ROW), entries)]
         return found
 
     def leaves(self, start: VA = 0, end: VA = MAXVA, wanted: int = PTE_V) -> Iterator[Leaf]:
@@ -217,11 +225,18 @@ class PageTable:
 
     def free(self) -> None:
         """Give the table's own frames back. No leaf may be left."""
-        for table in self.leaf_tables():
-            for slot, _ in self.entries(table.at):
-                panic(f"freewalk: {table.va + slot * PGSIZE:#x} is still mapped")
-        for frame in list(self.table_frames()):
-            self.frames.kfree(frame)
+        for top, middle_table in self._tables(self._root_index):
+            for middle, leaf_table in self._tables(middle_table):
+                self._expect_empty(top << 30 | middle << 21, leaf_table)
+                self.frames.kfree(self._frame_at(leaf_table))
+            self.frames.kfree(self._frame_at(middle_table))
+        self.frames.kfree(self.root)
+
+    def _expect_empty(self, va: VA, leaf_table: int) -> None:
+        table = self.frames.ram.bytes[leaf_table << 3 : leaf_table + ENTRIES << 3]
+        if not ZERO_PAGE.startswith(table):
+            slot, _ = self.entries(leaf_table)[0]
+            panic(f"freewalk: {va + slot * PGSIZE:#x} is still mapped")
 
     def vmprint(self) -> str:
         """The valid leaves as text, one a line, as in the page-table lab."""

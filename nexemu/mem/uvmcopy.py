@@ -6,11 +6,13 @@ xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
 from array import array
 
 from nexemu.mem.area import Area
+from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.sv39 import LeafTable
 from nexemu.mem.vm import AddressSpace, Copied
 from nexemu.riscv import (
     ENTRIES,
     PGSIZE,
+    PTE,
     PTE_COW,
     PTE_FLAGS,
     PTE_SWAP,
@@ -27,6 +29,7 @@ from nexemu.riscv import (
 def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
     """Give the fresh ``child`` the parent's memory: break, pages and mmap areas.
 
+    Copy-on-write: a writable page loses W and gains COW on both sides, any other is shared as it is.
     Untouched pages stay untouched in both; pages of mmap areas are always copied. Raises
     OutOfMemory: the caller frees the child, and pages that the parent had begun to share become
     its own again at their next store.
@@ -49,21 +52,27 @@ def uvmcopy(parent: AddressSpace, child: AddressSpace) -> Copied:
 
 
 def _share(parent: AddressSpace, child: AddressSpace, table: LeafTable, end: VA) -> int:
-    """Share the pages of one last-level table below ``end``: a writable page loses W and gains COW on both
-    sides, any other is shared as it is. Returns how many pages."""
-    frames, words = parent.frames, parent.table.words
-    count = min(ENTRIES, (end - table.va) // PGSIZE)
-    child_index = child.table.walk(table.va)
-    entries = words[table.at : table.at + count].tolist()
+    """Share the pages of one last-level table below ``end``. Returns how many."""
+    words = parent.table.words
+    beyond = table.at + min(ENTRIES, (end - table.va) // PGSIZE)
+    to_child = child.table.walk(table.va) - table.at
+    shared = 0
+    for row in parent.table.rows(table.at, beyond):
+        entries = words[row].tolist()
+        shared += _hold(parent.frames, entries)
+        both = array("Q", [pte & ~PTE_W | PTE_COW if pte & PTE_W else pte for pte in entries])
+        words[row] = words[row.start + to_child : row.stop + to_child] = both
+    return shared
+
+
+def _hold(frames: FrameAllocator, entries: list[PTE]) -> int:
+    """One more page table has these entries. Returns how many have a page in memory."""
     valid = [pte for pte in entries if pte & PTE_V]
     frames.incref_leaves(valid)
     if frames.pager is not None:
         for pte in entries:
             if pte and not pte & PTE_V:
                 frames.pager.hold(pte)
-    both = array("Q", [pte & ~PTE_W | PTE_COW if pte & PTE_W else pte for pte in entries])
-    words[table.at : table.at + count] = both
-    words[child_index : child_index + count] = both
     return len(valid)
 
 
