@@ -30,7 +30,7 @@ class PhysicalMemory:
         self.size = size
         self.first_word = base >> 3
         try:
-            self._mapping = mmap.mmap(-1, size)
+            self._mapping = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except (OSError, OverflowError) as error:
             raise OperatorError(f"memory of {size} bytes: this computer cannot give it ({error})") from error
         if hasattr(mmap, "MADV_HUGEPAGE"):  # 512 first touches cost the host one fault, not 512
