@@ -24,7 +24,7 @@ from nexemu.sched.round_robin import RoundRobin
 GUESTS: Final = Path(__file__).parents[1] / "guests" / "nexos"
 MIB: Final = 1 << 20
 INSTRUCTIONS: Final = 2_000_000
-"""Virtual time: one for each instruction, 1000 for each trap. The largest of our own tests uses a tenth."""
+"""Virtual time: one for each instruction, 1000 for each system call. The largest of our own tests uses a tenth."""
 TURN: Final = 10_000
 FAULTS: Final = frozenset({"lazy", "cow-copy", "cow-reuse", "mmap"})
 """The kinds of page faults that can be counted: those of :class:`PageFault`, without swapping."""

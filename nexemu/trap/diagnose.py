@@ -104,6 +104,8 @@ def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
     if trap.cause == Cause.INSTRUCTION_PAGE_FAULT:
         return "(not fetched)", ""
     code = _code_at(proc, trap.epc)
+    if not code:
+        return "(swapped out)", ""
     capstone = import_module("capstone")  # here, since loading it would slow every boot for a rare death
     engine = capstone.Cs(capstone.CS_ARCH_RISCV, capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC)
     for _address, _size, mnemonic, operands in engine.disasm_lite(code, trap.epc, 1):
@@ -112,7 +114,8 @@ def _disassemble(proc: Proc, trap: Trap) -> tuple[str, str]:
 
 
 def _code_at(proc: Proc, epc: VA) -> bytes:
-    """Up to four bytes of code; fewer where the page ends and the next cannot be read."""
+    """Up to four bytes of code; fewer where the page ends and the next cannot be read, none where no frame is
+    left for it to come back."""
     on_this_page = min(LONGEST_INSTRUCTION, PGMASK + 1 - (epc & PGMASK))
     for count in (LONGEST_INSTRUCTION, on_this_page):
         try:

@@ -155,6 +155,12 @@ def test_out_of_frames_and_swap_kills_the_process_that_asked(machine, switches):
     assert all("the swap area is full" in line for line in run.log)
 
 
+def test_an_instruction_that_is_out_itself_is_not_made_up(machine):
+    """The page of text left while the store that it makes had to wait for a frame that does not come."""
+    run = Pressed(machine, 40, swap=40 * PGSIZE).go(b"init", b"-c", b"workingset 200 4 2")
+    assert [line.split(": ", 2)[2] for line in run.log] == ["(swapped out): the swap area is full"]
+
+
 # ---- from outside -----------------------------------------------------------------------------
 
 
