@@ -72,7 +72,7 @@ qemu-llm: run
 guests: $(COMPILED)
 
 grade: $(INSTALLED) $(COMPILED)
-	@exec $(BIN)/nexemu grade $(HANDLER)
+	@exec $(BIN)/nexemu grade $(if $(HANDLER),'$(HANDLER)')
 
 bench: $(INSTALLED) $(COMPILED) $(MODELLED)
 	@exec $(BIN)/nexemu bench
