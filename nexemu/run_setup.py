@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from nexemu import GUESTS
 from nexemu.errors import OperatorError
 from nexemu.evict import POLICIES as EVICTORS
 from nexemu.evict import Setup as EvictorSetup
@@ -21,9 +22,6 @@ from nexemu.riscv import PGSIZE
 from nexemu.sched import POLICIES as SCHEDULERS
 from nexemu.sched import Setup as SchedulerSetup
 from nexemu.session import log
-
-GUESTS: Final = Path(__file__).parent / "guests"
-"""The compiled guest programs, as the package carries them: a folder for each personality."""
 
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 SIZE: Final = re.compile(r"(\d+)([KMG]?)", re.IGNORECASE)

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import nexemu
 from nexemu.kernel import Kernel, Options
 from nexemu.model.geometry import Geometry
-from nexemu.run_setup import GUESTS as ALL_GUESTS
 from nexemu.sched import POLICIES
+from nexemu.trap.keys import NoKeys
 
-GUESTS = ALL_GUESTS / "nexos"
+GUESTS = nexemu.GUESTS / "nexos"
 RAM = 64 << 20
 
 TINY = Geometry(
@@ -56,22 +57,11 @@ class Ran(NamedTuple):
         return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
 
-class Nobody:
-    """A keyboard that nobody types on."""
-
-    on_demand = True
-
-    def poll(self) -> None:
-        return None
-
-    wait = poll
-
-
 def run_guest(argv: Sequence[bytes], *folders: Path, lazy: bool = True, memory: int = RAM) -> Ran:
     """Boot a machine whose files are the package's guests and ``folders``, and run one program."""
     output = bytearray()
     options = Options(lazy=lazy, cow=lazy, memory=memory)
-    kernel = Kernel(options, POLICIES["round-robin"](), Nobody(), output.extend, lambda _: None)
+    kernel = Kernel(options, POLICIES["round-robin"](), NoKeys(), output.extend, lambda _: None)
     for folder in (GUESTS, *folders):
         kernel.load_files(folder)
     kernel.boot([b"init", b"--", *argv], (GUESTS / "init").read_bytes())

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from smolprobe_formula import Cache
-from smolprobe_machine import GUESTS, RAM, TINY, Nobody
+from smolprobe_machine import GUESTS, RAM, TINY
 
 from nexemu.events import Event, Exit, Fork, PageFault, Sbrk
 from nexemu.kernel import Kernel, Options
@@ -15,6 +15,7 @@ from nexemu.model.geometry import Geometry
 from nexemu.observe.recorder import Recorder
 from nexemu.riscv import PGSIZE, pgroundup
 from nexemu.sched import POLICIES
+from nexemu.trap.keys import NoKeys
 
 PROGRAM = 5
 """The pid of what init starts: two workers, init and its child come before."""
@@ -118,7 +119,7 @@ def run(
     output, events = bytearray(), Recorder()
     options_of_kernel = Options(lazy=lazy, cow=cow, memory=memory)
     kernel = Kernel(
-        options_of_kernel, POLICIES["round-robin"](), Nobody(), output.extend, lambda _: None, events
+        options_of_kernel, POLICIES["round-robin"](), NoKeys(), output.extend, lambda _: None, events
     )
     for folder in (GUESTS, image, *folders):
         kernel.load_files(folder)

@@ -5,6 +5,7 @@ from pathlib import Path
 from time import thread_time
 from typing import Final, NamedTuple
 
+from nexemu import GUESTS
 from nexemu.bench.probe import NotHere
 from nexemu.errors import OperatorError
 from nexemu.kernel import Kernel, Options
@@ -14,8 +15,8 @@ from nexemu.mem.phys import PhysicalMemory
 from nexemu.personality import NEXOS
 from nexemu.proc.proc import Proc
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_X, Cause, pte2pa
-from nexemu.run_setup import GUESTS
 from nexemu.sched import POLICIES
+from nexemu.trap.keys import NoKeys
 
 HEAP: Final = PGSIZE
 """Where a process's heap begins: its code takes the first page."""
@@ -44,10 +45,8 @@ def first_with(word: bytes, shown: Sequence[Shown]) -> int:
     raise OperatorError(f"the guest ended before it wrote {word.decode()!r}")
 
 
-class Stopwatch:
+class Stopwatch(NoKeys):
     """A console at which nobody types. It keeps what is shown, by this thread's processor time."""
-
-    on_demand = True
 
     def __init__(self) -> None:
         self.shown: list[Shown] = []
@@ -56,12 +55,6 @@ class Stopwatch:
         """``data`` is shown, unless it is nothing: the kernel asks so whether it may write."""
         if data:
             self.shown.append(Shown(thread_time(), bytes(data)))
-
-    def poll(self) -> bytes:
-        return b""
-
-    def wait(self) -> None:
-        return None
 
 
 def quiet_kernel(options: Options, console: Stopwatch) -> Kernel:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from nexemu import GUESTS
 from nexemu.errors import OperatorError
 from nexemu.events import BadAccess, Event, PageFault
 from nexemu.grade.sandbox.process import printable
@@ -20,11 +21,12 @@ from nexemu.grade.testbed.journal import Journal
 from nexemu.grade.testbed.testbed import MakeHandler
 from nexemu.kernel import Kernel, Options
 from nexemu.sched.round_robin import RoundRobin
+from nexemu.trap.keys import NoKeys
 
-GUESTS: Final = Path(__file__).parents[1] / "guests" / "nexos"
+PROGRAMS: Final = GUESTS / "nexos"
 MIB: Final = 1 << 20
 INSTRUCTIONS: Final = 2_000_000
-"""Virtual time: one for each instruction, 1000 for each system call. The largest of our own tests uses a tenth."""
+"""Virtual time: one an instruction, 1000 a system call. The largest of our own tests uses a tenth."""
 TURN: Final = 10_000
 FAULTS: Final = frozenset({"lazy", "cow-copy", "cow-reuse", "mmap"})
 """The kinds of page faults that can be counted: those of :class:`PageFault`, without swapping."""
@@ -38,7 +40,7 @@ class GuestTest:
     ``books``: all counts must be right in the end, and all frames come back."""
 
     command: tuple[str, ...]
-    folder: Path = GUESTS
+    folder: Path = PROGRAMS
     status: int = 0
     kills: int = 0
     faults: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -64,11 +66,11 @@ def run_guest(test: GuestTest, make_handler: MakeHandler, journal: Journal) -> N
     handler = journal.watch(make_handler(seen.append))
     scheduler = Metered(test.instructions)
     options = Options(memory=test.memory, handler=handler)
-    kernel = Kernel(options, scheduler, _NoKeys(), screen.extend, journal.note, seen.append)
-    init = GUESTS / "init"
+    kernel = Kernel(options, scheduler, NoKeys(), screen.extend, journal.note, seen.append)
+    init = PROGRAMS / "init"
     if not init.is_file():
-        raise OperatorError(f"no guest programs in {GUESTS}: run `make guests`")
-    for folder in dict.fromkeys((GUESTS, test.folder)):
+        raise OperatorError(f"no guest programs in {PROGRAMS}: run `make guests`")
+    for folder in dict.fromkeys((PROGRAMS, test.folder)):
         kernel.load_files(folder)
     kernel.boot([b"init", b"--", *(word.encode() for word in test.command)], init.read_bytes())
     free = kernel.frames.free_frames
@@ -116,15 +118,3 @@ class Metered(RoundRobin):
     def ran(self, pid: int, ticks: int) -> None:
         """Use some of the budget."""
         self._left -= ticks
-
-
-class _NoKeys:
-    """A keyboard on which nobody types."""
-
-    on_demand = True
-
-    def poll(self) -> bytes | None:
-        return b""
-
-    def wait(self) -> bytes | None:
-        return None

@@ -13,7 +13,7 @@ from typing import Any, Final
 from nexemu.errors import OperatorError
 from nexemu.grade.checks.catalogue import CATALOGUE
 from nexemu.grade.checks.check import Check
-from nexemu.grade.guest_test import FAULTS, GUESTS, INSTRUCTIONS, MIB, GuestTest
+from nexemu.grade.guest_test import FAULTS, INSTRUCTIONS, MIB, PROGRAMS, GuestTest
 
 DEFAULT: Final = Path(__file__).parent / "rubric.toml"
 KEYS: Final = frozenset(
@@ -91,7 +91,7 @@ def _test(row: Any, path: Path) -> Test:
     if wrong:
         raise OperatorError(f"rubric {path}: test {name!r}: {wrong}")
     what = _guest_test(row, path) if "guest" in row else CATALOGUE[name]
-    if isinstance(what, GuestTest) and not what.program.is_file() and (GUESTS / "init").is_file():
+    if isinstance(what, GuestTest) and not what.program.is_file() and (PROGRAMS / "init").is_file():
         beside = f"there is no program {what.command[0]!r} beside the rubric, nor among nexemu's own"
         raise OperatorError(f"rubric {path}: test {name!r}: {beside}")
     hint = what.hint if isinstance(what, Check) else str(row.get("hint", "the whole handler"))
@@ -136,7 +136,7 @@ def _is_range(bounds: object) -> bool:
 def _guest_test(row: Mapping[str, Any], path: Path) -> GuestTest:
     """Programs are looked up in the rubric's own folder first, then among the package's."""
     program = row["guest"][0]
-    folder = path.parent if (path.parent / program).is_file() else GUESTS
+    folder = path.parent if (path.parent / program).is_file() else PROGRAMS
     faults = {
         kind: (bounds[0], bounds[1]) if isinstance(bounds, list) else (bounds, bounds)
         for kind, bounds in row.get("faults", {}).items()

@@ -26,6 +26,20 @@ class Keyboard(Protocol):
         """The next typed bytes, None when no more will come."""
 
 
+class NoKeys:
+    """A keyboard on which nobody types."""
+
+    on_demand = True
+
+    def poll(self) -> bytes | None:
+        """Nothing."""
+        return b""
+
+    def wait(self) -> bytes | None:
+        """No more will come."""
+        return None
+
+
 class Keys:
     """``ended``: no more will be typed."""
 

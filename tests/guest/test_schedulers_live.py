@@ -11,6 +11,7 @@ from nexemu.kernel import Kernel, Options
 from nexemu.observe.counters import RAN, SWITCHES, WAITED, Counters
 from nexemu.observe.recorder import Recorder
 from nexemu.sched import POLICIES, Setup
+from nexemu.trap.keys import NoKeys
 
 ONLINE = [name for name, policy in POLICIES.items() if policy.online]
 QUANTUM = 20_000
@@ -46,16 +47,6 @@ class Watched:
     def count(self, program, measure):
         (pid,) = [pid for pid, name in self.counters.names.items() if name == program]
         return self.counters.by_pid[pid][measure]
-
-
-class NoKeys:
-    on_demand = True
-
-    def poll(self):
-        return b""
-
-    def wait(self):
-        return None
 
 
 def run(machine, policy, *command, **how):

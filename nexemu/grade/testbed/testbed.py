@@ -22,6 +22,7 @@ from nexemu.param import NEXOS_LIMITS
 from nexemu.personality import NEXOS
 from nexemu.policy import Scheduler
 from nexemu.riscv import PA, PGSIZE
+from nexemu.trap.keys import NoKeys
 
 MakeHandler = Callable[[Emit], Handler]
 """Makes the handler of one machine; the emitter is told what the handler did."""
@@ -49,7 +50,7 @@ class Testbed:
         memory = (KERNEL_PAGES + frames) * PGSIZE
         handler = self.journal.watch(make_handler(self._listen))
         options = Options(memory=memory, personality=personality, handler=handler)
-        self.kernel = Kernel(options, _Nobody(), _Silence(), _ignore, _ignore, self._listen)
+        self.kernel = Kernel(options, _Nobody(), NoKeys(), _ignore, _ignore, self._listen)
         self._program = elf()
 
     def _listen(self, event: Event) -> None:
@@ -112,18 +113,6 @@ class _Nobody(Scheduler):
 
     def waiting(self) -> int:
         return 0
-
-
-class _Silence:
-    """A keyboard on which nobody types."""
-
-    on_demand = True
-
-    def poll(self) -> bytes | None:
-        return b""
-
-    def wait(self) -> bytes | None:
-        return None
 
 
 def _ignore(_said: object) -> None:

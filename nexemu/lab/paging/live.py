@@ -1,9 +1,9 @@
 """Thrashing for real: a guest whose working set moves, on the kernel's own pager, by frames."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
+from nexemu import GUESTS
 from nexemu.errors import OperatorError
 from nexemu.events import Event, PageFault
 from nexemu.evict import POLICIES, Setup
@@ -14,8 +14,9 @@ from nexemu.lab.report import Cell, Check, Figure, Report, Table
 from nexemu.memlayout import KERNEL_PAGES
 from nexemu.riscv import PGSIZE
 from nexemu.sched.round_robin import RoundRobin
+from nexemu.trap.keys import NoKeys
 
-GUESTS: Final = Path(__file__).parents[2] / "guests" / "nexos"
+PROGRAMS: Final = GUESTS / "nexos"
 PAGES, SET, PHASES = 160, 80, 2
 ACCESSES: Final = PAGES + PHASES * SET * 200
 """How often `workingset` uses one of its pages then."""
@@ -27,24 +28,12 @@ SWAP_BYTES: Final = 4 << 20
 ONLINE: Final = ("fifo", "clock")
 
 
-class _NoKeys:
-    """A keyboard on which nobody types."""
-
-    on_demand = True
-
-    def poll(self) -> bytes | None:
-        return b""
-
-    def wait(self) -> bytes | None:
-        return None
-
-
 def faults_of(policy: str, frames: int, command: Sequence[str], seed: int) -> int:
     """How many page faults a machine of ``frames`` has that runs the guest ``command`` alone. Raises
     OperatorError without compiled guests."""
-    program = GUESTS / command[0]
+    program = PROGRAMS / command[0]
     if not program.is_file():
-        raise OperatorError(f"no guest programs in {GUESTS}: run `make guests`")
+        raise OperatorError(f"no guest programs in {PROGRAMS}: run `make guests`")
     faults = 0
 
     def count(event: Event) -> None:
@@ -54,7 +43,7 @@ def faults_of(policy: str, frames: int, command: Sequence[str], seed: int) -> in
     evictor = POLICIES[policy](Setup(frames, seed=seed))
     options = Options(memory=(KERNEL_PAGES + frames) * PGSIZE, swap=SWAP_BYTES, evictor=evictor)
     said: list[str] = []
-    kernel = Kernel(options, RoundRobin(), _NoKeys(), lambda _: None, said.append, count)
+    kernel = Kernel(options, RoundRobin(), NoKeys(), lambda _: None, said.append, count)
     kernel.boot([word.encode() for word in command], program.read_bytes())
     if kernel.run() != 0:
         raise OperatorError(f"{command[0]} failed with {frames} frames: {'; '.join(said)}")

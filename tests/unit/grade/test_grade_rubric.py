@@ -4,7 +4,7 @@ import pytest
 
 from nexemu.errors import OperatorError
 from nexemu.grade.checks.catalogue import CATALOGUE
-from nexemu.grade.guest_test import GUESTS, GuestTest
+from nexemu.grade.guest_test import PROGRAMS, GuestTest
 from nexemu.grade.rubric import read_rubric
 
 CHECK = 'name = "lazy: sbrk maps nothing"\n'
@@ -68,7 +68,7 @@ def test_a_guest_program_can_be_a_test(read, tmp_path):
         books=False,
     )
     assert mine.hint == "read"
-    assert theirs.what == GuestTest(("lazydemo",), GUESTS)
+    assert theirs.what == GuestTest(("lazydemo",), PROGRAMS)
 
 
 @pytest.mark.usefixtures("guests")
