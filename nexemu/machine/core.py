@@ -43,14 +43,14 @@ class Fault(NamedTuple):
 
 class Core:
     """One RV64GC core on ``ram``. ``fault``: why it stopped, if it was for that; ``error``: what else a
-    callback raised. ``stores_to_code``: the TLB lets it store to a page that it may also execute."""
+    callback raised."""
 
     def __init__(self, ram: Ram, on_exception: Callable[[int, int, object], None]) -> None:
         self.engine = Engine(ram, self._on_tlb_miss, on_exception)
         self.space: Space | None = None
         self.fault: Fault | None = None
         self.error: BaseException | None = None
-        self.stores_to_code = False
+        self._stored_to_code = False
         self.forbidden: tuple[VA, ...] = ()
         self._epoch = self._code_epoch = -1
         self._results: dict[int, memoryview] = {}
@@ -79,14 +79,14 @@ class Core:
         """Forget all translations of addresses."""
         self.engine.flush_tlb()
         self._tlb.flushed()
-        self.stores_to_code = False
 
     def leave(self, other: "Core") -> None:
         """``other`` goes on in the place of this core, which it has not watched: a page may lie in another
         frame since, and hold other code."""
         other.shootdown()
-        if self.stores_to_code:
+        if self._stored_to_code:
             other.engine.flush_code()
+            self._stored_to_code = False
 
     def _on_tlb_miss(self, _engine: int, va: VA, access: int, where: int, _data: object) -> bool:
         """A translation for Unicorn, or False to stop at this instruction."""
@@ -113,7 +113,7 @@ class Core:
         """A page of code was translated. If one may have moved, come back and compare the code epoch."""
         assert self.space is not None
         if pte & PTE_W:
-            self.stores_to_code = True
+            self._stored_to_code = True  # or will, unnoticed
         if access == MEM_WRITE or self.space.code_epoch > self._code_epoch:
             self.engine.stop()
 

@@ -756,3 +756,21 @@ def test_code_that_is_stored_in_a_run_is_executed_in_the_next_one(program, space
         assert run.run(budget).cause == Cause.BREAKPOINT
         seen.append(run.get(A0))
     assert seen == [1, 1, 2, 2, 2]
+
+
+def test_code_that_was_stored_is_executed_after_somebody_else_has_run(hart, ram, space, assemble):
+    """The other core learns of the store however much later it goes on."""
+    other = Pages(ram)
+    other._next = ram.base + 100 * PAGE
+    run = Program(hart, space, assemble("nop"), x11=DATA)
+    space.pages[DATA] |= PTE_X
+    ram.write(run.data, assemble("li a0, 1; ebreak; sw a2, 0(a1); ebreak"))
+    run.set(A2, int.from_bytes(assemble("li a0, 2"), "little"))
+    run.context.pc = DATA
+    run.run(9)
+    run.context.pc = DATA + 8
+    run.run()
+    Program(hart, other, assemble("ebreak")).run()
+    run.context.pc = DATA
+    run.run(9)
+    assert run.get(A0) == 2
