@@ -59,6 +59,15 @@ class Dispatcher:
                 return -1
         return init.xstate
 
+    def _idle(self) -> bool:
+        """Nobody can run: jump to the next wake-up, or wait for the keyboard. False when neither can help."""
+        wake = self._procs.next_wake()
+        if wake is None:
+            return self._keys.wait()
+        self._machine.clock.jump(wake)
+        self._procs.wake_due(wake)
+        return True
+
     def run_slice(self, proc: Proc) -> None:
         """Let ``proc`` run until it waits or ends, its turn is over, or somebody more urgent is ready."""
         self._switch_to(proc)
@@ -71,15 +80,6 @@ class Dispatcher:
             trap = self._hart.run(proc.space, proc.context, self._budget(end), serve)
             if trap.cause != USER_ECALL:
                 self._serve_trap(proc, end, trap)
-
-    def _idle(self) -> bool:
-        """Nobody can run: jump to the next wake-up, or wait for the keyboard. False when neither can help."""
-        wake = self._procs.next_wake()
-        if wake is None:
-            return self._keys.wait()
-        self._machine.clock.jump(wake)
-        self._procs.wake_due(wake)
-        return True
 
     def _switch_to(self, proc: Proc) -> None:
         if proc.pid != self._running and self._machine.emit is not None:
