@@ -53,16 +53,26 @@ Only = Annotated[
     typer.Option(metavar="NAME", help=f"Measure this alone; may be repeated. Names: {', '.join(PROBES)}."),
 ]
 
+Peers = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Where checkouts of nano-vllm and mini-sglang are, to stand beside the KV library.",
+    ),
+]
+
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-def bench(json_file: JsonFile = Path("bench.json"), quick: Quick = False, only: Only = None) -> None:
+def bench(
+    json_file: JsonFile = Path("bench.json"), quick: Quick = False, only: Only = None, peers: Peers = None
+) -> None:
     """Measure what the machine costs, against the least that it could cost on this computer."""
     names = _chosen(only or [])
     _check_writable(json_file)
     host = this_host()
-    results, remarks = _measure_all(names, quick)
+    results, remarks = _measure_all(names, quick, peers)
     console = Console()
     if results:
         console.print(table(results))
@@ -87,7 +97,7 @@ def _check_writable(json_file: Path) -> None:
         raise OperatorError(f"--json {json_file}: cannot be written: {error.strerror}") from error
 
 
-def _measure_all(names: Sequence[str], quick: bool) -> tuple[list[Result], list[str]]:
+def _measure_all(names: Sequence[str], quick: bool, peers: Path | None) -> tuple[list[Result], list[str]]:
     """The results, and what there is to say besides. The bar is redrawn between rounds only: a thread that
     draws it would take part in what is measured."""
     results: list[Result] = []
@@ -99,16 +109,18 @@ def _measure_all(names: Sequence[str], quick: bool) -> tuple[list[Result], list[
             advance = partial(_advance, progress, task, name, number)
             advance(0.0)
             try:
-                results.append(_measure(name, quick, advance, remarks))
+                results.append(_measure(name, quick, peers, advance, remarks))
             except NotHere as missing:
                 remarks.append(f"{name}: not measured: {missing}")
         _advance(progress, task, "done", len(names), 0.0)
     return results, remarks
 
 
-def _measure(name: str, quick: bool, tick: Callable[[float], None], remarks: list[str]) -> Result:
+def _measure(
+    name: str, quick: bool, peers: Path | None, tick: Callable[[float], None], remarks: list[str]
+) -> Result:
     with ExitStack() as stack:
-        probe = PROBES[name](Setting(quick, stack))
+        probe = PROBES[name](Setting(quick, stack, peers))
         remarks += probe.remarks
         return measure(name, probe, QUICK if quick else FULL, tick)
 

@@ -1,7 +1,7 @@
 """Probes of the KV library: a token more in a block table, a request through the radix tree.
 
 The floors do what cannot be left out: a token goes into a list; a request's tokens are hashed and
-compared once, as one key of a dictionary of whole prompts.
+compared once, as one key of a dictionary of whole prompts. Public implementations can stand beside.
 """
 
 from array import array
@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from nexemu.bench import kv_peers
 from nexemu.bench.probe import Floor, Probe, Setting, cpu_seconds
 from nexemu.evict.lru import Lru
 from nexemu.kv.block_manager import BlockManager
@@ -33,11 +34,11 @@ REPEATED: Final = 0.3
 def append(setting: Setting) -> Probe:
     """A token for one of many sequences in blocks, every full block noted in the prefix index."""
     rounds = (QUICK_APPENDS if setting.quick else APPENDS) // SEQUENCES
-    return Probe(
-        "KV: append a token",
-        partial(_append, rounds),
-        (Floor("a list's append", partial(_append_to_lists, rounds)),),
-    )
+    floors = [Floor("a list's append", partial(_append_to_lists, rounds))]
+    if setting.peers is not None:
+        theirs = partial(kv_peers.append, kv_peers.nano_vllm(setting.peers), rounds, SEQUENCES, BLOCK_TOKENS)
+        floors.append(Floor("nano-vllm", theirs, at_most=1.0))
+    return Probe("KV: append a token", partial(_append, rounds), tuple(floors))
 
 
 def _append(rounds: int) -> float:
@@ -67,11 +68,11 @@ def _append_to_lists(rounds: int) -> float:
 def radix(setting: Setting) -> Probe:
     """A request of 1,000 tokens: match, lock, evict if need be, insert, unlock."""
     prompts = requests(QUICK_REQUESTS if setting.quick else REQUESTS)
-    return Probe(
-        "KV: radix, 1,000 tokens",
-        partial(_radix, prompts),
-        (Floor("a dictionary of prompts", partial(_dictionary, prompts)),),
-    )
+    floors = [Floor("a dictionary of prompts", partial(_dictionary, prompts))]
+    if setting.peers is not None:
+        theirs = partial(kv_peers.radix, kv_peers.mini_sglang(setting.peers), prompts, CAPACITY)
+        floors.append(Floor("mini-sglang", theirs, at_most=1.0))
+    return Probe("KV: radix, 1,000 tokens", partial(_radix, prompts), tuple(floors))
 
 
 def requests(count: int) -> list[Ints]:

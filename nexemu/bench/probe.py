@@ -11,6 +11,7 @@ person who waits for it does.
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from time import thread_time
 from typing import TypeAlias
 
@@ -42,10 +43,11 @@ class Probe:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """In what circumstances a probe is made. ``quick``: as little as shows that it works. ``stack`` is
-    unwound when the probe is done."""
+    unwound when the probe is done. ``peers``: where checkouts of public implementations are."""
 
     quick: bool
     stack: ExitStack
+    peers: Path | None = None
 
 
 MakeProbe: TypeAlias = Callable[[Setting], Probe]
