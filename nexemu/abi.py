@@ -138,8 +138,9 @@ class Contract:
 CONTRACTS: Final[Mapping[str, Contract]] = {
     "write": Contract(
         "n",
-        "fd is not open for writing; n < 0; buf cannot be read (what came before was written);"
-        " nobody reads the pipe any more; disk full",
+        "fd is not open for writing; n < 0; and, with what came before written: buf cannot be read; nobody"
+        " reads the pipe any more; killed while waiting; the file was cut short before the offset, is as long"
+        " as a file can be, or no block is free",
     ),
     "read": Contract(
         "bytes read, 0 at the end; a console read ends with its line",
@@ -152,12 +153,14 @@ CONTRACTS: Final[Mapping[str, Contract]] = {
     "open": Contract(
         "the lowest free descriptor",
         "no such path; a directory that is not opened for reading only; a directory and O_CREATE;"
-        " no descriptor, open file or inode is free",
+        " no descriptor, open file, inode or block is free",
     ),
     "mkdir": Contract("0", "the name exists; its directory does not; no inode or block is free"),
     "mknod": Contract("0", "the name exists; its directory does not; no inode or block is free"),
-    "chdir": Contract("0", "no such path, or no directory"),
-    "link": Contract("0", "old does not exist or is a directory; new exists"),
+    "chdir": Contract("0", "no such path, or no directory; no inode is free"),
+    "link": Contract(
+        "0", "old does not exist or is a directory; new exists; its directory does not; no block is free"
+    ),
     "unlink": Contract("0", "no such name; . or ..; a directory that is not empty"),
     "fork": Contract("the child's pid; 0 in the child", "no process slot; no frame"),
     "exit": Contract("does not return; all 32 bits reach the parent", "never"),
@@ -178,7 +181,8 @@ CONTRACTS: Final[Mapping[str, Contract]] = {
     "uptime": Contract("ticks since boot", "never"),
     "sbrk": Contract(
         "the old break",
-        "the new break would lie below 0 (NexOS) or above the lowest mmap area; eager growth, and no frame",
+        "the new break would lie below 0 (NexOS), or above the lowest mmap area or the trapframe;"
+        " eager growth, and no frame",
     ),
     "mmap": Contract(
         "the address of the area; its pages appear when they are touched",
