@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from nexemu.errors import OperatorError
-from nexemu.kv_command.show import comparison, one_run, over_load, over_time
+from nexemu.kv_command.show import comparison, one_run, over_load, over_time, print_whole
 from nexemu.lab.plot import check_can_plot, draw
 from nexemu.serve.engine import Batch
 from nexemu.serve.metrics import summarize
@@ -109,7 +109,7 @@ def compare(
         rows = [{"memory": pair[0], "scheduler": pair[1], **asdict(each)} for pair, each in found.items()]
         print(json.dumps(rows, indent=2))
     else:
-        Console().print(comparison(found))
+        print_whole(comparison(found))
     if plot_file is not None:
         draw("nexemu kv compare", over_load(requests, pairs, setting), plot_file)
 

@@ -1,10 +1,12 @@
 """Tables and figures of serving runs."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from nexemu.lab.report import Figure
@@ -68,6 +70,13 @@ def comparison(found: Mapping[tuple[str, str], Summary]) -> Table:
             f"{100 * summary.usage['stored']:.1f}",
         )
     return table
+
+
+def print_whole(table: Table) -> None:
+    """Print ``table``. A terminal that is too narrow breaks its lines, but no cell is cut."""
+    console = Console()
+    needed = console.measure(table, options=console.options.update(max_width=sys.maxsize)).maximum
+    console.print(table, width=max(needed, console.width), crop=False)
 
 
 def over_time(outcome: Outcome) -> list[Figure]:

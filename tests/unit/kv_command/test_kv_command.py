@@ -126,6 +126,13 @@ def test_a_comparison(kv):
     assert rows[2:6] == [["max", "fcfs"], ["max", "sjf"], ["radix", "fcfs"], ["radix", "sjf"]]
 
 
+def test_a_comparison_loses_no_digit_in_a_narrow_terminal(kv, monkeypatch):
+    wide = kv("compare", *SMALL, "--memory", "radix").splitlines()
+    monkeypatch.setenv("COLUMNS", "30")
+    narrow = kv("compare", *SMALL, "--memory", "radix").splitlines()
+    assert [line.split() for line in narrow[:3]] == [line.split() for line in wide[:3]]
+
+
 def test_a_comparison_as_json(kv):
     found = json.loads(kv("compare", *SMALL, "--memory", "paged,prefix", "--json"))
     assert [each["memory"] for each in found] == ["paged", "prefix"]
