@@ -76,7 +76,8 @@ def print_whole(table: Table) -> None:
     """Print ``table``. A terminal that is too narrow breaks its lines, but no cell is cut."""
     console = Console()
     needed = console.measure(table, options=console.options.update(max_width=sys.maxsize)).maximum
-    console.print(table, width=max(needed, console.width), crop=False)
+    console.width = max(console.width, needed)
+    console.print(table)
 
 
 def over_time(outcome: Outcome) -> list[Figure]:
