@@ -28,9 +28,9 @@ from nexemu.run_setup import (
     images_for,
     init_arguments,
     memory_for,
-    parse_size,
     personality_called,
     scheduler_called,
+    swap_size,
 )
 from nexemu.session import run_machine
 
@@ -108,7 +108,7 @@ def run(
     check_shell(shell_command, image)
     folders = [guests_of(personality), *images_for(image, personality)]
     memory = memory_for(mem, frames, folders)
-    swap_bytes = 0 if swap is None else parse_size("--swap", swap)
+    swap_bytes = swap_size(swap)
     options = Options(
         lazy=lazy,
         cow=cow,

@@ -33,6 +33,9 @@ LIVE_EVICTORS: Final = [name for name, policy in EVICTORS.items() if policy.onli
 BOOST_QUANTA: Final = 100
 """Quanta after which MLFQ lifts everybody to its top level again."""
 
+MOST_SWAP: Final = 64 << 30
+"""Bytes of swap: each page of it costs the host an entry in its books."""
+
 ARGUMENT_ROOM: Final = 3500
 """Bytes of arguments that leave a guest some of its one stack page."""
 
@@ -43,6 +46,14 @@ def parse_size(option: str, text: str) -> int:
     if found is None:
         raise OperatorError(f"{option} {text}: give a size such as 128M or 1G")
     return int(found[1]) * UNITS[found[2].upper()]
+
+
+def swap_size(text: str | None) -> int:
+    """Bytes of the swap area that ``--swap`` asks for; 0 without it. Raises OperatorError."""
+    size = 0 if text is None else parse_size("--swap", text)
+    if 0 < size < PGSIZE or size > MOST_SWAP:
+        raise OperatorError(f"--swap {text}: give at least one page (4K), and at most {MOST_SWAP >> 30}G")
+    return size
 
 
 def init_arguments(program: Sequence[str], shell_command: str | None, longest: int) -> list[bytes]:
