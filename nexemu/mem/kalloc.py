@@ -24,6 +24,8 @@ FREE_JUNK = bytes([1]) * PGSIZE
 
 NOBODY: Final = -1
 """As an incoming page: one that the pager does not know."""
+KERNEL: Final = -2
+"""As an incoming page: none. The frame is for the kernel's own use, and stays."""
 
 
 class Reclaimer(Protocol):
@@ -31,6 +33,9 @@ class Reclaimer(Protocol):
 
     def reclaim(self, incoming: int, keep: PA | None) -> None:
         """Free a frame, but not ``keep``, for the page ``incoming``. Raises OutOfMemory."""
+
+    def spare(self) -> None:
+        """Raise OutOfMemory unless enough frames are left for pages when the kernel has one more."""
 
     def changed(self, frame: PA) -> None:
         """``frame`` was freed, or will be written by its one owner."""
@@ -82,9 +87,9 @@ class FrameAllocator:
         """How many frames somebody holds."""
         return self.total - self.free_frames
 
-    def kalloc(self) -> PA:
-        """A frame full of junk, held once. Raises OutOfMemory."""
-        pa = self._take()
+    def kalloc(self, incoming: int = NOBODY) -> PA:
+        """A frame full of junk, held once; ``incoming`` tells the pager what for. Raises OutOfMemory."""
+        pa = self._take(incoming)
         self.ram.write(pa, ALLOC_JUNK)
         return pa
 
@@ -107,6 +112,8 @@ class FrameAllocator:
         """A free frame, held once from here on, whatever it contains."""
         if self.fail_at is not None:
             self._count_down_to_failure()
+        if incoming == KERNEL and self.pager is not None:
+            self.pager.spare()
         ram = self.ram
         if self._free:
             pa = self._free.pop()

@@ -10,10 +10,11 @@ since need not be written again; ``_slot_of`` and ``_frame_of`` remember those p
 """
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from nexemu.errors import OutOfMemory
 from nexemu.mem.kalloc import FrameAllocator
-from nexemu.mem.rmap import Mapping, ReverseMap, any_has, page_number
+from nexemu.mem.rmap import Mapping, ReverseMap, any_has, movable, page_number
 from nexemu.mem.swap import SwapArea
 from nexemu.mem.vm import AddressSpace
 from nexemu.policy import Evictor, Pages
@@ -35,6 +36,9 @@ from nexemu.riscv import (
 )
 
 RIGHTS = PTE_RWX | PTE_U | PTE_COW
+LEAST: Final = 4
+"""Frames that page tables and the like may not have. One instruction can need four pages at once: two that it
+lies on, and two that it stores to. With fewer it would never end, each page driving another one out."""
 
 
 class Pager(Pages):
@@ -92,6 +96,11 @@ class Pager(Pages):
             else:
                 self._patience = 0
         self._shootdown()
+
+    def spare(self) -> None:
+        """Raise OutOfMemory unless enough frames are left for pages when the kernel has one more."""
+        if self._frames.free_frames <= LEAST and movable(self._spaces(), self._frames, LEAST + 1) <= LEAST:
+            raise OutOfMemory(f"the last {LEAST} frames are for the pages of programs")
 
     def _look(self) -> None:
         """Learn which pages are in memory, and tell the evictor which came and went by themselves."""

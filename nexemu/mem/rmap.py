@@ -7,9 +7,11 @@ a last-level table that still exists; whether its PTE still maps the page is ask
 Linux: mm/rmap.c, which keeps what this looks up
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from nexemu.mem.kalloc import FrameAllocator
 from nexemu.mem.vm import AddressSpace
 from nexemu.memlayout import TRAPFRAME
 from nexemu.riscv import PA, PTE, PTE_U, PTE_V, VA, pgrounddown, pte2pa
@@ -38,6 +40,22 @@ class Changes(NamedTuple):
 def page_number(space: AddressSpace, va: VA) -> int:
     """The evictor's name for a page: made of a pid and a virtual page."""
     return space.pid << 26 | va >> 12
+
+
+def movable(spaces: Iterable[AddressSpace], frames: FrameAllocator, enough: int) -> int:
+    """How many frames are free, or hold a page of ``spaces`` and nothing else refers to them; counted up to
+    ``enough``."""
+    found = frames.free_frames
+    seen: Counter[PA] = Counter()
+    for space in spaces:
+        for leaf in space.table.leaves(0, TRAPFRAME):
+            if found >= enough:
+                return found
+            if leaf.pte & PTE_U:
+                frame = pte2pa(leaf.pte)
+                seen[frame] += 1
+                found += seen[frame] == frames.refcount(frame)
+    return found
 
 
 class ReverseMap:

@@ -15,7 +15,7 @@ from itertools import compress
 from typing import Final, NamedTuple
 
 from nexemu.errors import panic
-from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.kalloc import KERNEL, FrameAllocator
 from nexemu.mem.phys import ZERO_PAGE
 from nexemu.riscv import (
     ENTRIES,
@@ -79,7 +79,7 @@ class PageTable:
         self.frames = frames
         self.words = frames.ram.words
         self._first_word = frames.ram.first_word
-        self.root: PA = frames.kalloc_zeroed()
+        self.root: PA = frames.kalloc_zeroed(KERNEL)
         self._root_index = self._index_of(self.root)
         self.walk_cache: dict[int, int] = {}
 
@@ -125,7 +125,7 @@ class PageTable:
             index = table + px(level, va)
             pte = self.words[index]
             if not pte & PTE_V:
-                pte = self.words[index] = pa2pte(self.frames.kalloc_zeroed()) | PTE_V
+                pte = self.words[index] = pa2pte(self.frames.kalloc_zeroed(KERNEL)) | PTE_V
             elif pte & NON_LEAF != PTE_V:
                 panic(f"walk: {va:#x} meets {pte:#x} at level {level}, which points to no table")
             table = self._index_of(pte2pa(pte))

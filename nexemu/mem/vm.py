@@ -15,7 +15,7 @@ from typing import NamedTuple, Self, TypeAlias
 from nexemu.errors import OutOfMemory, panic
 from nexemu.events import Emit
 from nexemu.mem.area import Area
-from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.kalloc import KERNEL, FrameAllocator
 from nexemu.mem.sv39 import PageTable
 from nexemu.memlayout import TRAMPOLINE, TRAPFRAME
 from nexemu.riscv import (
@@ -105,7 +105,7 @@ class AddressSpace:
         try:
             frames.incref(trampoline)
             space._map_kernel_page(TRAMPOLINE, trampoline, PTE_R | PTE_X)
-            space._map_kernel_page(TRAPFRAME, frames.kalloc(), PTE_R | PTE_W)
+            space._map_kernel_page(TRAPFRAME, frames.kalloc(KERNEL), PTE_R | PTE_W)
         except OutOfMemory:
             space.free()
             raise

@@ -6,7 +6,7 @@ taken here, so that pipes cost physical memory and run out with it.
 
 from collections.abc import Callable
 
-from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.kalloc import KERNEL, FrameAllocator
 from nexemu.riscv import PA
 
 
@@ -21,7 +21,7 @@ class PipeFrames:
 
     def take(self) -> Callable[[], None]:
         """A frame for a new pipe; the function returned gives it back. Raises OutOfMemory."""
-        frame = self._frames.kalloc()
+        frame = self._frames.kalloc(KERNEL)
         self.held.add(frame)
 
         def release() -> None:
