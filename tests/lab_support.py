@@ -15,7 +15,8 @@ def check_complete(report):
         assert table.rows
         assert all(len(row) == len(table.columns) for row in table.rows)
     for figure in report.figures:
-        assert figure.lines
+        assert figure.lines or figure.points
+        assert all(figure.points.values())
         assert all(len(line) == len(figure.x) for line in figure.lines.values())
         assert figure.title
         assert figure.x_label

@@ -1,8 +1,10 @@
 """Figures as PNG or SVG, by matplotlib. Imported only when one is asked for."""
 
 from collections.abc import Sequence
+from itertools import cycle
+from math import sqrt
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -19,7 +21,13 @@ DOTS: Final = 150
 MARKERS: Final = "os^DvPX*<>"
 """So that lines that lie on each other can be told apart, also without colours."""
 MOST_INSIDE: Final = 4
-"""Lines whose names have room among the lines."""
+"""Names that have room among what they name."""
+SMALLEST, LARGEST = 1.5, 5.0
+"""Of a marker, across, in points of 1/72 inch."""
+ROOM: Final = 110.0
+"""Points of this size have room, if there is one; of half of it, if there are four."""
+MOST_SHAPES: Final = 2000
+"""Points that are shapes in an SVG; more of them become an image there."""
 
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
@@ -33,18 +41,29 @@ def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
 
 def _draw(figure: Figure, axes: Axes) -> None:
     drawn = {}
-    for number_of_it, (name, values) in enumerate(figure.lines.items()):
-        marker = MARKERS[number_of_it % len(MARKERS)] if figure.marked else None
-        (drawn[name],) = axes.plot(figure.x, values, label=name, marker=marker, markersize=5)
+    markers = cycle(MARKERS)
+    for name, values in figure.lines.items():
+        marker = next(markers) if figure.marked else None
+        (drawn[name],) = axes.plot(figure.x, values, label=name, marker=marker, markersize=LARGEST)
+    for name, points in figure.points.items():
+        (drawn[name],) = axes.plot(*zip(*points, strict=True), next(markers), label=name, **_points(figure))
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
     axes.set_xscale("log" if figure.log_x else "linear")
     axes.set_yscale("log" if figure.log_y else "linear")
     _write_numbers(axes.xaxis, figure.log_x, figure.ticks)
     _write_numbers(axes.yaxis, figure.log_y, [])
     axes.grid(alpha=0.3)
-    outside = len(figure.lines) > MOST_INSIDE
+    outside = len(figure.names) > MOST_INSIDE
     place = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if outside else {"loc": "best"}
-    axes.legend([drawn[name] for name in figure.names], figure.names, **place)
+    legend = axes.legend([drawn[name] for name in figure.names], figure.names, **place)
+    for line in legend.get_lines():
+        line.set_markersize(LARGEST)
+
+
+def _points(figure: Figure) -> dict[str, Any]:
+    """How points look: the smaller, the more there are."""
+    size = max(SMALLEST, min(LARGEST, ROOM / sqrt(figure.count)))
+    return {"markersize": size, "markeredgewidth": 0, "rasterized": figure.count > MOST_SHAPES}
 
 
 def _write_numbers(axis: Axis, is_log: bool, ticks: Sequence[float]) -> None:

@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from plotly.colors import qualitative
-from plotly.graph_objects import Scatter
+from plotly.graph_objects import Scatter, Scattergl
 from plotly.subplots import make_subplots
 
 from nexemu.lab.report import Figure, number
 
 HEIGHT: Final = 450
 """Of each figure, in pixels."""
+MANY, SMALL, LARGE = 2000, 3, 6
+"""Points that are drawn small, and how large they are then and otherwise, in pixels."""
 COLOURS: Final[Sequence[str]] = qualitative.D3
 
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
     """Write ``figures`` to ``path``, one below the other. A name has one colour in all of them."""
-    names = list(dict.fromkeys(name for figure in figures for name in figure.lines))
+    names = list(dict.fromkeys(name for figure in figures for name in (*figure.lines, *figure.points)))
     page = make_subplots(
         rows=len(figures),
         subplot_titles=[figure.title for figure in figures],
@@ -27,8 +29,9 @@ def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
     named: set[str] = set()
     for row, figure in enumerate(figures, start=1):
         for name in figure.names:
-            line = _line(figure, name, COLOURS[names.index(name) % len(COLOURS)])
-            page.add_trace(line.update(showlegend=name not in named), row=row, col=1)
+            draw_one = _line if name in figure.lines else _points
+            trace = draw_one(figure, name, COLOURS[names.index(name) % len(COLOURS)])
+            page.add_trace(trace.update(showlegend=name not in named, legendgroup=name), row=row, col=1)
             named.add(name)
         page.update_xaxes(_axis(figure.x_label, figure.log_x, figure.ticks), row=row, col=1)
         page.update_yaxes(_axis(figure.y_label, figure.log_y, []), row=row, col=1)
@@ -39,7 +42,13 @@ def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
 def _line(figure: Figure, name: str, colour: str) -> Scatter:
     mode = "lines+markers" if figure.marked else "lines"
     values = list(figure.lines[name])
-    return Scatter(x=list(figure.x), y=values, name=name, mode=mode, legendgroup=name, line={"color": colour})
+    return Scatter(x=list(figure.x), y=values, name=name, mode=mode, line={"color": colour})
+
+
+def _points(figure: Figure, name: str, colour: str) -> Scattergl:
+    x, y = zip(*figure.points[name], strict=True)
+    size = SMALL if figure.count > MANY else LARGE
+    return Scattergl(x=x, y=y, name=name, mode="markers", marker={"color": colour, "size": size})
 
 
 def _axis(label: str, is_log: bool, ticks: Sequence[float]) -> dict[str, Any]:

@@ -4,12 +4,13 @@ An experiment computes; it neither prints nor draws. Whoever shows a report deci
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from math import log
 from typing import Final, TypeAlias
 
 Cell: TypeAlias = str | int | float
+Point: TypeAlias = tuple[float, float]
 
 MOST_MARKED: Final = 20
 
@@ -40,7 +41,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A line for each of ``lines``, through its y values over ``x``."""
+    """A line for each of ``lines``, through its y values over ``x``; and, for each of ``points``, marks that
+    nothing connects."""
 
     title: str
     x_label: str
@@ -48,6 +50,7 @@ class Figure:
     x: Sequence[float]
     lines: Mapping[str, Sequence[float]]
     _: KW_ONLY
+    points: Mapping[str, Sequence[Point]] = field(default_factory=dict)
     log_x: bool = False
     log_y: bool = False
 
@@ -66,8 +69,13 @@ class Figure:
 
     @property
     def names(self) -> list[str]:
-        """The lines, the highest first."""
-        return sorted(self.lines, key=lambda name: -sum(self.lines[name]))
+        """The lines, the highest first, then the points."""
+        return [*sorted(self.lines, key=lambda name: -sum(self.lines[name])), *self.points]
+
+    @property
+    def count(self) -> int:
+        """How many ``points`` there are, of all names."""
+        return sum(map(len, self.points.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,17 +12,18 @@ from nexemu.errors import OperatorError
 from nexemu.lab import plot as plot_module
 from nexemu.lab import progress, report
 from nexemu.lab.experiment import Experiment, in_silence
-from nexemu.lab.plot import check_can_plot, plot
+from nexemu.lab.plot import check_can_plot, draw, plot
 from nexemu.lab.progress import with_a_bar
 from nexemu.lab.report import Check, Figure, Report, Table
 from nexemu.lab.show import as_json, show, turned
 
 LINE = Figure("A line", "x", "y", [1, 10, 100], {"up": [1.0, 2.0, 3.0], "down": [3.0, 2.0, 1.0]}, log_x=True)
+SCATTER = Figure("Apart", "x", "y", [], {}, points={"even": [(2, 1.0), (4, 2.0)], "odd": [(1, 3.0)]})
 REPORT = Report(
     "It rises.",
     [Table("Numbers", ("name", "value"), [("one [b]", 1), ("ten thousand", 10_000)])],
     [Check("equal", 4.62, 4.621, "no reason"), Check("unequal", 31.3, 35.2, "another draw")],
-    [LINE, LINE],
+    [LINE, LINE, SCATTER],
 )
 
 
@@ -94,6 +95,12 @@ def test_names_stand_as_the_lines_do():
     )
 
 
+def test_points_are_counted_and_named_in_the_order_in_which_they_are_drawn():
+    assert SCATTER.count == 3
+    assert SCATTER.names == ["even", "odd"]
+    assert SCATTER.ticks == []
+
+
 # ---- plots ------------------------------------------------------------------------------------
 
 
@@ -113,7 +120,21 @@ def test_figures_become_a_file(tmp_path, suffix, library, begins):
     assert content.lower().startswith(begins.lower())
     if suffix != ".png":
         assert b"A line" in content
+        assert b"Apart" in content
         assert b"nexemu lab it" in content
+
+
+def test_many_points_are_an_image_in_an_svg_and_few_are_shapes(tmp_path):
+    pytest.importorskip("matplotlib")
+    few, many = (
+        Figure("", "x", "y", [], {}, points={"all": [(n, n) for n in range(count)]})
+        for count in (100, 30_000)
+    )
+    for name, figure in (("few.svg", few), ("many.svg", many)):
+        draw("it", [figure], tmp_path / name)
+    assert b"<image" not in (tmp_path / "few.svg").read_bytes()
+    assert b"<image" in (tmp_path / "many.svg").read_bytes()
+    assert (tmp_path / "many.svg").stat().st_size < 200_000
 
 
 @pytest.mark.parametrize(
