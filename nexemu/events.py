@@ -11,7 +11,7 @@ dataclass. No event carries host time: the same run gives the same events.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 
 class PageFault(NamedTuple):
@@ -103,3 +103,6 @@ class Turn(NamedTuple):
 
 Event: TypeAlias = PageFault | BadAccess | Syscall | Fork | Exec | Exit | Reap | Sbrk | Switch | Turn
 Emit: TypeAlias = Callable[[Event], None]
+
+HEXADECIMAL: Final = frozenset({"va", "pte_before", "pte_after", "sepc", "stval", "entry", "old", "new"})
+"""Fields that hold an address or a PTE, whichever event they belong to; people read them in hexadecimal."""

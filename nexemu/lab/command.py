@@ -17,7 +17,10 @@ from nexemu.evict.references import read_references
 from nexemu.lab.catalogue import EXPERIMENTS
 from nexemu.lab.experiment import Experiment, Trial
 from nexemu.lab.page import page
+from nexemu.lab.paging.lives import changes
+from nexemu.lab.paging.page_map import Choice, page_map
 from nexemu.lab.paging.recorded import replay_all, sizes_for
+from nexemu.lab.paging.trace_file import read_trace
 from nexemu.lab.plot import check_can_plot, plot
 from nexemu.lab.progress import with_a_bar
 from nexemu.lab.quiz.exercises import LANGUAGES, exercises
@@ -34,6 +37,10 @@ Answer = Annotated[bool, typer.Option("--answer", help="Show the answer as well.
 Language = Annotated[str, typer.Option("--lang", help="en or zh.")]
 ReferenceFile = Annotated[Path, typer.Argument(metavar="FILE", help="What `nexemu run --record` wrote.")]
 Frames = Annotated[str | None, typer.Option(help="Numbers of frames, such as 8,16,32.")]
+TraceFile = Annotated[Path, typer.Argument(metavar="TRACE", help="What `nexemu run --trace` wrote.")]
+Pid = Annotated[int | None, typer.Option(help="Draw this process, not the one that page-faulted most.")]
+Name = Annotated[str | None, typer.Option(help="Draw all processes of this program.")]
+Last = Annotated[int | None, typer.Option(min=1, help="Draw only so many page faults, the last ones.")]
 Page = Annotated[bool, typer.Option("--page", help="Print docs/LAB.md: run everything.", hidden=True)]
 
 
@@ -43,7 +50,7 @@ class LabGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """As usual, but for the error."""
         if args and self.get_command(ctx, args[0]) is None:
-            raise OperatorError(_unknown("lab", args[0], [*EXPERIMENTS, "quiz", "replay"]))
+            raise OperatorError(_unknown("lab", args[0], [*EXPERIMENTS, "pages", "quiz", "replay"]))
         return super().resolve_command(ctx, args)
 
 
@@ -105,6 +112,19 @@ def replay(file: ReferenceFile, frames: Frames = None, seed: Seed = None, plot_f
     show_report(f"The pages of {file}", report, Console())
     if plot_file is not None:
         plot("replay", report, plot_file)
+
+
+@app.command()
+def pages(
+    trace: TraceFile, pid: Pid = None, name: Name = None, last: Last = None, plot_file: PlotFile = None
+) -> None:
+    """Show which pages a program touched when, out of what `nexemu run --trace FILE` wrote."""
+    if plot_file is not None:
+        check_can_plot(plot_file)
+    report = page_map(list(changes(read_trace(trace, with_a_bar))), Choice(pid, name, last))
+    show_report(f"The page faults of {trace}", report, Console())
+    if plot_file is not None:
+        plot("pages", report, plot_file)
 
 
 def _numbers(option: str, text: str) -> list[int]:

@@ -24,6 +24,17 @@ numbers, `--plot FILE.png`, `.svg` or `.html` for its figures, `--json` for a pr
 NAME` poses the exercises, in Chinese with `--lang zh`; `--answer` shows the answer, and `--seed N` changes
 the numbers. Figures need `.venv/bin/pip install 'nexemu[plot]'`.
 
+`nexemu lab pages TRACE` shows a run of your own, from the trace that `nexemu run --trace TRACE --
+PROGRAM` writes: a row for each process that page-faulted, and with `--plot` a page map of the one with
+the most, of `--pid N`, or of all processes of `--name PROGRAM`. Each page fault is a point, to the
+right in the order of the trace, upwards by the address of the page. Pages that nobody touched are left
+out, so that what lies far apart stands side by side. If system calls took most of the faults, by
+reading files into memory, a second map leaves those out; `--last N` looks closely at the last ones. The
+figure below has the pages of the heap that sbrk reserved and those that are mapped: what lies between
+the lines was promised, and cost nothing. Processes that share pages after a fork count them each for
+itself; the frames that were taken in all show what sharing saved. No event says that a page was swapped
+out, so it counts as mapped.
+
 The lecture's simulations gave no seeds and few parameters. Where a value depends on them, the last column
 says so; what can be computed agrees, but for one number of demo 4 of code 03.
 """

@@ -9,11 +9,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from nexemu.abi import NEXOS, XV6, Prototype
-from nexemu.events import Event, Syscall
+from nexemu.events import HEXADECIMAL, Event, Syscall
 from nexemu.riscv import U64
-
-HEXADECIMAL: Final = frozenset({"va", "pte_before", "pte_after", "sepc", "stval", "entry", "old", "new"})
-"""Fields that hold an address or a PTE, whichever event they belong to."""
 
 PROTOTYPES: Final[Mapping[str, Prototype]] = {row.name: row for row in (*NEXOS, *XV6)}
 
