@@ -26,6 +26,7 @@ from nexemu.riscv import (
     PTE_A,
     PTE_D,
     PTE_R,
+    PTE_SWAP,
     PTE_U,
     PTE_V,
     PTE_W,
@@ -157,9 +158,9 @@ class AddressSpace:
         self.code_epoch = self.frames.code_epoch
 
     def mapped_pages(self) -> int:
-        """Pages below the break that are valid and the user's own: what memstat calls mapped."""
-        wanted = PTE_V | PTE_U
-        return sum(leaf.pte & wanted == wanted for leaf in self.table.leaves(0, pgroundup(self.size)))
+        """Pages below the break that are the user's own, in memory or swapped out; memstat shows them."""
+        leaves = self.table.leaves(0, pgroundup(self.size), PTE_V | PTE_SWAP)
+        return sum(leaf.pte & PTE_U != 0 for leaf in leaves)
 
     def free(self) -> None:
         """Give everything back: pages, areas, trapframe and tables. The space is dead afterwards."""

@@ -136,6 +136,14 @@ def test_a_page_that_is_out_keeps_its_rights_and_comes_back_with_them(chosen):
     assert (fault.va, fault.access, fault.by, fault.pte_before) == (0, "read", "kernel", out)
 
 
+def test_a_page_that_is_out_counts_as_mapped(chosen):
+    memory, space = chosen
+    fill(space, 3)
+    mapped = space.mapped_pages()
+    press(memory, space, 0, 2)
+    assert space.mapped_pages() == mapped == 3
+
+
 def test_the_hart_must_forget_a_page_that_leaves(chosen):
     memory, space = chosen
     fill(space, 1)
