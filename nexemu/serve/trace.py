@@ -29,7 +29,7 @@ class BadLine(Exception):
 def read_trace(path: Path) -> list[Request]:
     """The requests of a trace, in the order of their arrival. Raises OperatorError, naming the line."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise OperatorError(f"{path}: cannot read this trace: {reason}") from error
@@ -71,7 +71,7 @@ def _request(fields: Mapping[str, Any], writer: Writer, blocks: dict[int, Ints],
         limit=max(len(output), _whole(fields, "limit", len(output))),
         program=_whole(fields, "program", number),
         urgency=_whole(fields, "urgency", 0),
-        namespace=str(fields.get("namespace", "")),
+        namespace=str(fields.get("namespace") or ""),
     )
 
 

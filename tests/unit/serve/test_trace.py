@@ -51,6 +51,12 @@ def test_requests_come_in_the_order_of_their_arrival(trace):
     assert [request.arrival for request in requests] == [0, 7_000_000]
 
 
+def test_a_byte_order_mark_and_a_namespace_of_null_mean_nothing(tmp_path):
+    path = tmp_path / "trace.jsonl"
+    path.write_text(json.dumps(GOOD | {"namespace": None}), encoding="utf-8-sig")
+    assert [request.namespace for request in read_trace(path)] == [""]
+
+
 def test_a_line_ends_where_json_lines_end(trace):
     (request,) = read_trace(
         trace('{"timestamp": 0, "input_length": 1, "output_length": 1, "namespace": "\u2028"}')
