@@ -183,7 +183,7 @@ static void read_all(int fd, const char *name, void *to, uint64 size) {
     while (size > 0) {
         int n = read(fd, at, size < 1 << 30 ? (int)size : 1 << 30);
         if (n < 0)
-            die("failed to read %s", name);
+            die("failed to read %s; is there memory for it?", name);
         if (n == 0)
             die("size mismatch in %s", name);
         at += n;

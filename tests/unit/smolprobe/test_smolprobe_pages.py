@@ -103,7 +103,7 @@ def test_a_lazy_machine_decodes_where_an_eager_one_refuses_the_reservation(tiny)
 def test_a_lazy_machine_without_room_for_the_weights_cannot_read_them(tiny):
     ran = smolprobe(image=tiny, memory=SMALLEST)
     assert ran.status == 1
-    assert re.fullmatch(r"smolprobe: failed to read \w+.BIN", ran.lines[-1])
+    assert re.fullmatch(r"smolprobe: failed to read \w+.BIN; is there memory for it\?", ran.lines[-1])
 
 
 @pytest.mark.model
