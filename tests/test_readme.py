@@ -98,3 +98,10 @@ def test_both_languages_give_the_same_commands():
 @pytest.mark.parametrize("readme", READMES)
 def test_a_readme_is_short(readme):
     assert len((ROOT / readme).read_text().splitlines()) < 120
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_a_readme_has_its_pictures_and_they_are_small(readme):
+    pictures = re.findall(r"!\[[^\]]+\]\((.*?)\)", (ROOT / readme).read_text())
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 100_000 for picture in pictures)
