@@ -27,7 +27,7 @@ SMALLEST, LARGEST = 1.5, 5.0
 ROOM: Final = 110.0
 """Points of this size have room, if there is one; of half of it, if there are four."""
 MOST_SHAPES: Final = 2000
-"""Points that are shapes in an SVG; more of them become an image there."""
+"""Points whose shapes can be told apart; more of them are dots, and an image in an SVG."""
 
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
@@ -46,7 +46,8 @@ def _draw(figure: Figure, axes: Axes) -> None:
         marker = next(markers) if figure.marked else None
         (drawn[name],) = axes.plot(figure.x, values, label=name, marker=marker, markersize=LARGEST)
     for name, points in figure.points.items():
-        (drawn[name],) = axes.plot(*zip(*points, strict=True), next(markers), label=name, **_points(figure))
+        marker = next(markers) if figure.count <= MOST_SHAPES else "o"
+        (drawn[name],) = axes.plot(*zip(*points, strict=True), marker, label=name, **_points(figure))
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
     axes.set_xscale("log" if figure.log_x else "linear")
     axes.set_yscale("log" if figure.log_y else "linear")

@@ -114,7 +114,7 @@ def _see(title: str, last: Fault, is_shared: bool) -> str:
 def _table(lives: Sequence[Life]) -> Table:
     rows: list[Sequence[Cell]] = [
         (life.name, str(life.pid), life.most_reserved, *(life.faults[kind] for kind in KINDS))
-        for life in lives
+        for life in sorted(lives, key=lambda life: life.pid)
     ]
     columns = ("program", "pid", "reserved", *KINDS.values())
     return Table("Pages that sbrk reserved at most, and page faults", columns, rows)

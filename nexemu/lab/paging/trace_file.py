@@ -63,11 +63,11 @@ def _lines(path: Path, steps: Steps) -> Iterator[str]:
     except OSError as error:
         raise _refusal(path, f"{error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise _refusal(path, "not a text file") from error
+        raise _refusal(path, "no trace, but something else") from error
 
 
 def _refusal(path: Path, what: str) -> OperatorError:
-    return OperatorError(f"{path}: {what}; make a trace by `nexemu run --trace {path} -- PROGRAM`")
+    return OperatorError(f"{path}: {what}; `nexemu run --trace FILE -- PROGRAM` writes a trace")
 
 
 def _event(line: str) -> Event | None:

@@ -90,13 +90,13 @@ def test_a_line_that_was_cut_off_ends_the_trace(tmp_path):
             "line 1 is no event",
         ),
         (b'{"event":"Sbrk","pid":2,"old":1,"new":"0x2","mapped":0,"freed":0}\n', "line 1 is no event"),
-        (b"\x89PNG\r\n\x1a\n", "not a text file"),
+        (b"\x89PNG\r\n\x1a\n", "no trace, but something else"),
     ],
 )
 def test_what_is_no_trace_is_refused_in_a_line(tmp_path, content, what):
     (tmp_path / "t").write_bytes(content)
     with pytest.raises(
-        OperatorError, match=rf"t: {what}; make a trace by `nexemu run --trace .*t -- PROGRAM`"
+        OperatorError, match=rf"t: {what}; `nexemu run --trace FILE -- PROGRAM` writes a trace"
     ):
         list(read_trace(tmp_path / "t", in_silence))
 
