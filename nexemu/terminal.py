@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader, FileIO
 from queue import SimpleQueue
-from typing import Final
+from types import FrameType
+from typing import Final, TypeAlias
 
 from nexemu.errors import OperatorError
 
@@ -23,6 +24,9 @@ CHUNK: Final = 4096
 ESCAPE: Final = 0x01  # Ctrl-A
 MOMENT: Final = 0.02  # seconds
 ENDING_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+Interrupt: TypeAlias = Callable[[BaseException, FrameType | None], None]
+"""Raises the error, now or as soon as it can, for a signal that came at the frame."""
 
 
 class Leave(Exception):
@@ -130,15 +134,16 @@ def raw_input() -> Iterator[None]:
 
 
 @contextmanager
-def ended_by_signals(interrupt: Callable[[BaseException], None], stop: Callable[[], None]) -> Iterator[None]:
+def ended_by_signals(interrupt: Interrupt, stop: Callable[[], None]) -> Iterator[None]:
     """While the block runs, a signal such as Ctrl-C's ends it: ``interrupt`` gets a SystemExit with the
-    status that a shell would show. Python calls it only when guest code, which may loop for ever,
-    returns to Python, so ``stop`` is called at each signal too, from another thread."""
+    status that a shell would show, and the place where the signal came. Python calls it only when guest
+    code, which may loop for ever, returns to Python, so ``stop`` is called at each signal too, from
+    another thread."""
 
-    def end(number: int, _frame: object) -> None:
-        for each in handlers:
+    def end(number: int, frame: FrameType | None) -> None:
+        for each in heeded:
             signal.signal(each, signal.SIG_IGN)
-        interrupt(SystemExit(128 + number))
+        interrupt(SystemExit(128 + number), frame)
 
     heeded = [number for number in ENDING_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     with _called_at_each_signal(stop):

@@ -9,6 +9,7 @@ and whoever runs next goes on with the one that is wanted.
 """
 
 from collections.abc import Callable
+from types import FrameType
 from typing import NamedTuple
 
 from nexemu.errors import GuestError
@@ -53,12 +54,20 @@ class Hart(RegisterFile):
         self._stop_requested = True
         self._core.engine.stop()
 
-    def interrupt(self, error: BaseException) -> None:
-        """Raise ``error``, for a signal's handler: now, or out of :meth:`run` if that is under way."""
-        if not self._core.engine.running:
+    def interrupt(self, error: BaseException, where: FrameType | None = None) -> None:
+        """Raise ``error``, for a signal's handler that was called at ``where``: out of :meth:`run` if that is
+        under way, else now. Now also in the middle of a system call, which may be waiting for the host."""
+        if not self._core.engine.running or self._serves_a_call(where):
             raise error
         self._core.error = error
         self.stop()
+
+    def _serves_a_call(self, frame: FrameType | None) -> bool:
+        """Whether ``frame`` is part of a system call: what is raised there is not lost."""
+        serving = self._serve_ecall.__code__
+        while frame is not None and frame.f_code is not serving:
+            frame = frame.f_back
+        return frame is not None
 
     def shootdown(self) -> None:
         """Forget all translations, now: rights were taken away, perhaps in the middle of an instruction."""
@@ -79,7 +88,6 @@ class Hart(RegisterFile):
         self._forget_last_run()
         if self._stop_requested:
             self._stop_requested = False
-            self._raise_kept_error()
             return Trap(TIMER, context.pc)
         went_on = core.engine.start(context.pc, budget or 0)
         self._raise_kept_error()

@@ -2,9 +2,11 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from support import ROOT
@@ -361,4 +363,29 @@ def test_an_interrupt_signal_ends_a_run_that_would_never_end(environment, progra
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
+    assert b"Traceback" not in stderr
+
+
+def test_a_signal_ends_a_run_that_waits_for_the_reader_of_its_output(environment, guests, tmp_path):
+    """Nobody reads: the guest's write fills the pipe and stays in it."""
+    (tmp_path / "much").write_bytes(bytes(200_000))
+    reader, writer = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-m", "nexemu", "run", "--image", str(tmp_path), "--", "cat", "much"],
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        while select.select([], [writer], [], 0.05)[1]:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        try:
+            _, stderr = process.communicate(timeout=30)
+        finally:
+            process.kill()
+    os.close(reader)
+    os.close(writer)
+    assert process.returncode == 128 + signal.SIGTERM
     assert b"Traceback" not in stderr

@@ -1,5 +1,6 @@
 """The hart: each way in which user code stops, with its exact cause and epc, and what it may cache."""
 
+import sys
 import threading
 
 import pytest
@@ -402,6 +403,21 @@ def test_an_interrupt_of_an_exception_comes_out_of_run(ram, space, assemble, mon
     run = Program(Hart(ram), space, assemble("ecall; ecall"))
     with pytest.raises(SystemExit, match="143"):
         run.run()
+
+
+def test_an_interrupt_in_the_middle_of_a_system_call_ends_the_call(program):
+    """It may be waiting for the host, as a write to a full pipe is."""
+    run = program("ecall; ecall")
+    went_on = []
+
+    def serve():
+        run.hart.interrupt(SystemExit(143), sys._getframe())
+        went_on.append(True)
+        return True
+
+    with pytest.raises(SystemExit, match="143"):
+        run.hart.run(run.space, run.context, None, serve)
+    assert not went_on
 
 
 def test_an_interrupt_while_no_user_code_runs_is_raised_at_once(program):
