@@ -103,18 +103,19 @@ class Core:
             self.error = error
             return False
         if pte & PTE_X:
-            self._on_code(pte, access)
+            self._on_code(pte)
         result = self._results.get(where) or self._result_at(where)
         result[0] = pte >> 10 << 12
         result[1] = pte >> 1 & 7  # R, W and X are Unicorn's rights, one bit up
         return True
 
-    def _on_code(self, pte: PTE, access: int) -> None:
-        """A page of code was translated. If one may have moved, come back and compare the code epoch."""
+    def _on_code(self, pte: PTE) -> None:
+        """A page of code was translated. If its bytes are new in its frame, come back and drop what they were
+        translated to. A store is seen by Unicorn, which drops what it overwrites; the other core is not."""
         assert self.space is not None
         if pte & PTE_W:
             self._stored_to_code = True  # or will, unnoticed
-        if access == MEM_WRITE or self.space.code_epoch > self._code_epoch:
+        if self.space.code_epoch > self._code_epoch:
             self.engine.stop()
 
     def _result_at(self, address: int) -> memoryview:

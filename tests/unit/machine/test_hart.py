@@ -489,6 +489,43 @@ def test_code_that_rewrites_itself_runs_anew_after_fence_i(program, space, assem
     assert run.get(A0) == 2
 
 
+def test_a_store_to_a_page_that_may_be_executed_is_no_trap(program, space):
+    """It would cost virtual time at each miss, and how often the TLB misses depends on the host."""
+    run = program("sw a0, 0(a1); j on; on: ecall", x11=DATA)
+    space.pages[DATA] |= PTE_X
+    assert run.run()[:2] == (Cause.USER_ECALL, TEXT + 8)
+
+
+@pytest.mark.parametrize("budget", [None, 1000])
+def test_code_that_runs_hot_is_dropped_when_a_store_changes_it(program, space, assemble, budget):
+    """Blocks that are chained to each other; a page that was clean, so that W came with the first store; and
+    no fence.i, which would end the block."""
+    text = """
+        li   a3, 50
+    again: jalr ra, 0(a1)
+        add  a0, a0, a4
+        addi a3, a3, -1
+        bnez a3, again
+        bnez a5, done
+        sw   a2, 0(a1)
+        li   a3, 50
+        li   a5, 1
+        j    again
+    done: ecall
+    """
+    run = program(text, x11=DATA, x12=int.from_bytes(assemble("li a4, 100"), "little"))
+    space.ram.write(run.data, assemble("li a4, 1; ret"))
+    space.pages[DATA] = space.pages[DATA] & ~PTE_W | PTE_X
+
+    def make_writable(va, access):
+        if access is Access.WRITE:
+            space.pages[DATA] |= PTE_W
+
+    space.on_miss = make_writable
+    assert run.run(budget).cause == Cause.USER_ECALL
+    assert run.get(A0) == 50 * 1 + 50 * 100
+
+
 def test_a_page_of_code_that_is_copied_when_written_runs_anew_after_fence_i(program, space, assemble):
     """Copy-on-write of a writable page of code: the old frame's translation must not be used."""
     new = int.from_bytes(assemble("li a0, 2")[:4], "little")
