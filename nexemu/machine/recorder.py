@@ -31,7 +31,10 @@ class RecordingHart(Hart):
     def _use(self, page: int) -> None:
         if page != self._last:
             self._last = page
-            self._write(page)
+            try:
+                self._write(page)
+            except BaseException as error:  # noqa: BLE001 - run() raises it again, out of C's reach
+                self.interrupt(error)
 
 
 class RecordingCore(Core):
