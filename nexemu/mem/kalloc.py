@@ -102,9 +102,10 @@ class FrameAllocator:
             self.ram.bytes[start : start + PGSIZE] = ZERO_PAGE
         return pa
 
-    def kalloc_copy(self, source: PA) -> PA:
-        """A frame with the bytes of the frame at ``source``, held once. Raises OutOfMemory."""
-        copy = self._take(NOBODY, source)
+    def kalloc_copy(self, source: PA, incoming: int = NOBODY) -> PA:
+        """A frame with the bytes of the one at ``source``, held once; ``incoming`` tells the pager what for.
+        Raises OutOfMemory."""
+        copy = self._take(incoming, source)
         self.ram.copy_page(source, copy)
         return copy
 

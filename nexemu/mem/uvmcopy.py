@@ -6,7 +6,7 @@ xv6: uvmcopy() in kernel/vm.c, and the COW lab. ABI.md section 7.
 from array import array
 
 from nexemu.mem.area import Area
-from nexemu.mem.kalloc import FrameAllocator
+from nexemu.mem.kalloc import KERNEL, NOBODY, FrameAllocator
 from nexemu.mem.sv39 import LeafTable
 from nexemu.mem.vm import AddressSpace, Copied
 from nexemu.riscv import (
@@ -16,6 +16,7 @@ from nexemu.riscv import (
     PTE_COW,
     PTE_FLAGS,
     PTE_SWAP,
+    PTE_U,
     PTE_V,
     PTE_W,
     PTE_X,
@@ -85,7 +86,8 @@ def _copy(parent: AddressSpace, child: AddressSpace, start: VA, end: VA) -> int:
         pte = words[leaf.at]
         if frames.pager is not None and not pte & PTE_V:
             pte = frames.pager.bring_in(parent, leaf.va, leaf.at)
-        child.table.words[index] = pa2pte(frames.kalloc_copy(pte2pa(pte))) | pte & PTE_FLAGS
+        copy = frames.kalloc_copy(pte2pa(pte), NOBODY if pte & PTE_U else KERNEL)  # a guard page stays
+        child.table.words[index] = pa2pte(copy) | pte & PTE_FLAGS
         executable |= pte & PTE_X
         count += 1
     if executable:

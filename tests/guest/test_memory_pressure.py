@@ -67,7 +67,7 @@ PROGRAMS = {
     "kinship": 32,
     "twinone": 50,
     "reuse": 32,
-    "textwrite": 28,
+    "textwrite": 32,
     "refill": 24,
     "breaks": 24,
     "cowcopyout": 24,

@@ -535,3 +535,27 @@ def test_mmap_pages_leave_and_come_back_and_are_copied_by_fork(chosen):
     assert user_load(child, start + 5) == 43
     for each in (space, child):
         each.areas.clear()
+
+
+# ---- what must be left for pages ----------------------------------------------------------------
+
+TABLES = 6
+"""Frames that a new space takes and keeps: a trapframe, a root, and two tables at either end."""
+
+
+@pytest.mark.parametrize(("movable", "can_fork"), [(TABLES + 5, True), (TABLES + 4, False)])
+def test_an_eager_fork_leaves_four_frames_beside_the_copy_of_a_guard_page(make_paged, movable, can_fork):
+    """A guard page is not the user's, so its copy stays in memory like a page table."""
+    memory = make_paged(cow=False)
+    space = memory.space()
+    uvmalloc(space, 0, PGSIZE, PTE_R | PTE_W)
+    space.size = PGSIZE
+    taken = [memory.frames.kalloc() for _ in range(memory.free - movable)]
+    try:
+        memory.fork(space)
+        forked = True
+    except OutOfMemory:
+        forked = False
+    for frame in taken:
+        memory.frames.kfree(frame)
+    assert forked is can_fork
