@@ -74,7 +74,9 @@ class Dispatcher:
         quantum = self._scheduler.quantum(proc.pid)
         end = None if quantum is None else self._machine.clock.cycles + quantum
         if proc.kernel is not None:
+            waiting = self._scheduler.waiting()
             resume(self._machine, proc)
+            self._leave(proc, end, waiting)  # it may have woken others
         serve = partial(self._serve_call, proc, end)
         while proc.state is RUNNING and not die_if_killed(self._machine, proc):
             trap = self._hart.run(proc.space, proc.context, self._budget(end), serve)
