@@ -56,16 +56,18 @@ class Hart(RegisterFile):
 
     def interrupt(self, error: BaseException, where: FrameType | None = None) -> None:
         """Raise ``error``, for a signal's handler that was called at ``where``: out of :meth:`run` if that is
-        under way, else now. Now also in the middle of a system call, which may be waiting for the host."""
-        if not self._core.engine.running or self._serves_a_call(where):
+        under way, else now. Now also in the middle of a system call, which may be waiting for the host, or
+        of a page fault, whose handler may never end."""
+        if not self._core.engine.running or self._is_kept(where):
             raise error
         self._core.error = error
         self.stop()
 
-    def _serves_a_call(self, frame: FrameType | None) -> bool:
-        """Whether ``frame`` is part of a system call: what is raised there is not lost."""
-        serving = self._serve_ecall.__code__
-        while frame is not None and frame.f_code is not serving:
+    def _is_kept(self, frame: FrameType | None) -> bool:
+        """Whether a callback keeps for ``run`` what is raised in ``frame``."""
+        assert self._core.space is not None
+        keep = self._serve_ecall.__code__, self._core.space.translate.__code__
+        while frame is not None and frame.f_code not in keep:
             frame = frame.f_back
         return frame is not None
 

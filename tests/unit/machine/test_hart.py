@@ -420,6 +420,22 @@ def test_an_interrupt_in_the_middle_of_a_system_call_ends_the_call(program):
     assert not went_on
 
 
+def test_an_interrupt_in_the_middle_of_a_page_fault_ends_its_handler(program, space):
+    """Which may be a student's, and never come back."""
+    run = program("ld a0, 0(a1); ecall", x11=DATA)
+    went_on = []
+
+    def handle(va, access):
+        if access is Access.READ:
+            run.hart.interrupt(SystemExit(143), sys._getframe())
+            went_on.append(True)
+
+    space.on_miss = handle
+    with pytest.raises(SystemExit, match="143"):
+        run.run()
+    assert not went_on
+
+
 def test_an_interrupt_while_no_user_code_runs_is_raised_at_once(program):
     run = program("ecall")
     with pytest.raises(SystemExit, match="143"):
