@@ -2,8 +2,8 @@
 
 A system call costs TRAP_CYCLES, and so does any other trap, but a page fault that is resolved is
 free. User code costs one cycle an instruction where instructions are counted, which is whenever
-somebody waits for the hart or for a tick. When every process sleeps, the clock jumps to the first
-one's wake-up. So the same run always takes the same time.
+somebody waits for the hart or for a tick, and always where times are the point. When every process
+sleeps, the clock jumps to the first one's wake-up. So the same run always takes the same time.
 """
 
 from dataclasses import dataclass
