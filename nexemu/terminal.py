@@ -79,7 +79,8 @@ class TerminalKeyboard:
         while not self._typed.empty():
             typed = self._typed.get()
             if typed is None:
-                return None
+                self._typed.put(None)  # to be told of when the keys before it are taken
+                return self._without_escapes(keys) if keys else None
             keys += typed
         return self._without_escapes(keys)
 
