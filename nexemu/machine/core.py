@@ -71,9 +71,10 @@ class Core:
             self._translate = space.translate
             self._epoch = space.epoch
 
-    def is_true_to(self, space: Space) -> bool:
-        """Whether all that it remembers is what ``space``, which it is in, would say."""
-        return space.epoch == self._epoch and space.code_epoch <= self._code_epoch
+    def is_up_to_date(self) -> bool:
+        """Whether all that it remembers is what the space that it is in would say."""
+        assert self.space is not None
+        return self.space.epoch == self._epoch and self.space.code_epoch <= self._code_epoch
 
     def shootdown(self) -> None:
         """Forget all translations of addresses."""

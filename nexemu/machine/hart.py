@@ -154,12 +154,11 @@ class Hart(RegisterFile):
 
     def _serve_ecall(self, serve: Callable[[], bool]) -> bool:
         """Whether user code goes on, with everything as it was."""
-        context, space = self._loaded, self._core.space
+        context = self._loaded
         assert context is not None
-        assert space is not None
         self._take_down(context)
         epc = context.pc - 4
-        if serve() and self._budget is None and self._core.is_true_to(space):
+        if serve() and self._budget is None and self._core.is_up_to_date():
             return True
         self._served = Trap(USER_ECALL, epc)
         return False
