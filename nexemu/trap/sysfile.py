@@ -89,7 +89,8 @@ def _write_stream(machine: Machine, proc: Proc, file: File, buf: VA, n: int) -> 
             return _short_count(machine, bad, buf)
         taken = file.write(piece)
         done += taken
-        machine.procs.wakeup(file.channel)  # a reader may have been waiting for bytes
+        if taken:  # else two writers to a full pipe would wake each other for ever
+            machine.procs.wakeup(file.channel)  # a reader may have been waiting for bytes
         if taken < len(piece):
             yield file.channel
             stop_if_killed(proc)

@@ -26,6 +26,12 @@ def test_pipes(machine, switches):
     assert run.log == []
 
 
+def test_two_writers_to_a_full_pipe_let_time_pass(machine, switches):
+    """Each that finds no room has changed nothing, so it has nobody to wake: above all not the other one."""
+    run = machine.run("twowriters", **switches)
+    assert (run.text, run.status) == ("2048 bytes\n", 0)
+
+
 def test_fork_wait_exit_kill_sleep_and_dup(machine, switches):
     run = machine.run("kinship", audit=True, **switches)
     assert run.values() == {

@@ -372,7 +372,8 @@ class Model:
             taken = piece[: PIPESIZE - len(pipe.data)]
             pipe.data += taken
             done += len(taken)
-            self.wake(pipe)
+            if taken:
+                self.wake(pipe)
             if len(taken) < len(piece):
                 yield pipe
                 if process.killed:
