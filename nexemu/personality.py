@@ -6,9 +6,11 @@ each a named field. There is one kernel behind all of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Annotated, Final
 
 from nexemu import abi
+from nexemu.errors import OperatorError
 from nexemu.param import NEXOS_LIMITS, XV6_LIMITS, Limits
 
 
@@ -79,3 +81,14 @@ XV6_ONE_ARGUMENT_SBRK: Final = replace(XV6, calls=abi.XV6_ONE_ARGUMENT_SBRK, alw
 
 PERSONALITIES: Final[Mapping[str, Personality]] = {each.name: each for each in (NEXOS, XV6)}
 """By the name that ``--abi`` takes."""
+
+GUESTS: Final = Path(__file__).parent / "guests"
+"""The compiled guest programs, as the package carries them: a folder for each personality."""
+
+
+def guests_of(personality: Personality, program: str = "init") -> Path:
+    """The folder of the package's own guests. Raises OperatorError when ``program`` is not among them."""
+    folder = GUESTS / personality.name
+    if not (folder / program).is_file():
+        raise OperatorError(f"no guest programs in {folder}: run `make guests`")
+    return folder

@@ -17,13 +17,12 @@ from nexemu.observe.counters import Counters
 from nexemu.observe.recorder import fan_out
 from nexemu.observe.trace import TraceWriter
 from nexemu.param import QUANTUM
-from nexemu.personality import NEXOS, PERSONALITIES
+from nexemu.personality import NEXOS, PERSONALITIES, guests_of
 from nexemu.run_setup import (
     LIVE_EVICTORS,
     LIVE_SCHEDULERS,
     check_shell,
     evictor_called,
-    guests_of,
     images_for,
     init_arguments,
     memory_for,

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from nexemu import GUESTS
 from nexemu.errors import OperatorError
 from nexemu.evict import POLICIES as EVICTORS
 from nexemu.evict import Setup as EvictorSetup
@@ -92,14 +91,6 @@ def personality_called(name: str, one_argument_sbrk: bool) -> Personality:
     if personality is not XV6:
         raise OperatorError("--one-argument-sbrk goes with --abi xv6")
     return XV6_ONE_ARGUMENT_SBRK
-
-
-def guests_of(personality: Personality) -> Path:
-    """The folder of the package's own guests. Raises OperatorError when they were not compiled."""
-    folder = GUESTS / personality.name
-    if not (folder / "init").is_file():
-        raise OperatorError(f"no guest programs in {folder}: run `make guests`")
-    return folder
 
 
 def check_shell(shell_command: str | None, image: Path | None) -> None:

@@ -140,8 +140,8 @@ def imports_lead_down(module: Module, house: House) -> Iterator[str]:
         room = below.partition(".")[0]
         if top != "nexemu" or room == module.room:
             continue
-        if room in ("__version__", "GUESTS"):
-            room = ""  # the package's own
+        if room.startswith("__") and room != "__main__":
+            room = ""  # __version__ and the like belong to the package itself
         floor = FLOOR_OF.get(room, NOWHERE)
         if floor > module.floor:
             yield f"{module.path}: floor {module.floor} imports {name} from floor {floor}"

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import nexemu
+from nexemu import personality
 from nexemu.kernel import Kernel, Options
 from nexemu.model.geometry import Geometry
 from nexemu.sched import POLICIES
 from nexemu.trap.keys import NoKeys
 
-GUESTS = nexemu.GUESTS / "nexos"
+GUESTS = personality.GUESTS / "nexos"
 RAM = 64 << 20
 
 TINY = Geometry(

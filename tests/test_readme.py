@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from nexemu import GUESTS
 from nexemu.model import cache
+from nexemu.personality import GUESTS
 
 ROOT = Path(__file__).parents[1]
 READMES = ("README.md", "README.zh-CN.md")

@@ -5,14 +5,13 @@ from pathlib import Path
 from time import thread_time
 from typing import Final, NamedTuple
 
-from nexemu import GUESTS
 from nexemu.bench.probe import NotHere
 from nexemu.errors import OperatorError
 from nexemu.kernel import Kernel, Options
 from nexemu.machine.bare import BareMachine
 from nexemu.mem.grow import sbrk, uvmalloc
 from nexemu.mem.phys import PhysicalMemory
-from nexemu.personality import NEXOS
+from nexemu.personality import GUESTS, NEXOS
 from nexemu.proc.proc import Proc
 from nexemu.riscv import PGSIZE, PTE_R, PTE_U, PTE_X, Cause, pte2pa
 from nexemu.sched import POLICIES

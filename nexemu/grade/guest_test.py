@@ -12,18 +12,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from nexemu import GUESTS
-from nexemu.errors import OperatorError
 from nexemu.events import BadAccess, Event, PageFault
 from nexemu.grade.sandbox.process import printable
 from nexemu.grade.testbed.expect import Lost, equal
 from nexemu.grade.testbed.journal import Journal
 from nexemu.grade.testbed.testbed import MakeHandler
 from nexemu.kernel import Kernel, Options
+from nexemu.personality import GUESTS, NEXOS, guests_of
 from nexemu.sched.round_robin import RoundRobin
 from nexemu.trap.keys import NoKeys
 
-PROGRAMS: Final = GUESTS / "nexos"
+PROGRAMS: Final = GUESTS / NEXOS.name
 MIB: Final = 1 << 20
 INSTRUCTIONS: Final = 2_000_000
 """Virtual time: one an instruction, 1000 a system call. The largest of our own tests uses a tenth."""
@@ -67,12 +66,10 @@ def run_guest(test: GuestTest, make_handler: MakeHandler, journal: Journal) -> N
     scheduler = Metered(test.instructions)
     options = Options(memory=test.memory, handler=handler)
     kernel = Kernel(options, scheduler, NoKeys(), screen.extend, journal.note, seen.append)
-    init = PROGRAMS / "init"
-    if not init.is_file():
-        raise OperatorError(f"no guest programs in {PROGRAMS}: run `make guests`")
-    for folder in dict.fromkeys((PROGRAMS, test.folder)):
+    programs = guests_of(NEXOS)
+    for folder in dict.fromkeys((programs, test.folder)):
         kernel.load_files(folder)
-    kernel.boot([b"init", b"--", *(word.encode() for word in test.command)], init.read_bytes())
+    kernel.boot([b"init", b"--", *(word.encode() for word in test.command)], (programs / "init").read_bytes())
     free = kernel.frames.free_frames
     try:
         equal("the exit status", kernel.run(), test.status)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-from nexemu import GUESTS
 from nexemu.errors import OperatorError
 from nexemu.events import Event, PageFault
 from nexemu.evict import POLICIES, Setup
@@ -12,11 +11,11 @@ from nexemu.lab.experiment import Experiment, Trial
 from nexemu.lab.paging.thrash import ACCESS_NS, SSD_NS, effective_access_ns
 from nexemu.lab.report import Cell, Check, Figure, Report, Table
 from nexemu.memlayout import KERNEL_PAGES
+from nexemu.personality import NEXOS, guests_of
 from nexemu.riscv import PGSIZE
 from nexemu.sched.round_robin import RoundRobin
 from nexemu.trap.keys import NoKeys
 
-PROGRAMS: Final = GUESTS / "nexos"
 PAGES, SET, PHASES = 160, 80, 2
 ACCESSES: Final = PAGES + PHASES * SET * 200
 """How often `workingset` uses one of its pages then."""
@@ -31,9 +30,7 @@ ONLINE: Final = ("fifo", "clock")
 def faults_of(policy: str, frames: int, command: Sequence[str], seed: int) -> int:
     """How many page faults a machine of ``frames`` has that runs the guest ``command`` alone. Raises
     OperatorError without compiled guests."""
-    program = PROGRAMS / command[0]
-    if not program.is_file():
-        raise OperatorError(f"no guest programs in {PROGRAMS}: run `make guests`")
+    program = guests_of(NEXOS, command[0]) / command[0]
     faults = 0
 
     def count(event: Event) -> None:
