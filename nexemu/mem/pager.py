@@ -161,7 +161,7 @@ class Pager(Pages):
         frame = self._frame_for(slot, page_number(space, va), private=bool(swapped & PTE_W))
         pte = words[index] = pa2pte(frame) | swapped & RIGHTS | PTE_V | PTE_A
         self.swap.drop(slot)
-        self._admit(space, va, frame)
+        self.mapped(space, va, frame)
         if pte & PTE_X:
             space.code_changed()
         return pte
@@ -179,16 +179,13 @@ class Pager(Pages):
             self._slot_of[frame], self._frame_of[slot] = slot, frame
         return frame
 
-    def _admit(self, space: AddressSpace, va: VA, frame: PA) -> None:
-        page = self._rmap.add(space, va, alone=self._frames.refcount(frame) == 1)
-        if page is not None:
-            self._evictor.admit(page)
-
     # ---- what memory tells us ------------------------------------------------------------------
 
     def mapped(self, space: AddressSpace, va: VA, frame: PA) -> None:
         """A page fault gave ``space`` a new page at ``va``, in ``frame``."""
-        self._admit(space, va, frame)
+        page = self._rmap.add(space, va, alone=self._frames.refcount(frame) == 1)
+        if page is not None:
+            self._evictor.admit(page)
 
     def hold(self, swapped: PTE) -> None:
         """One more page table has the swapped-out PTE ``swapped``."""

@@ -8,7 +8,7 @@ Linux: mm/rmap.c, which keeps what this looks up
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from nexemu.mem.kalloc import FrameAllocator
@@ -47,15 +47,21 @@ def movable(spaces: Iterable[AddressSpace], frames: FrameAllocator, enough: int)
     ``enough``."""
     found = frames.free_frames
     seen: Counter[PA] = Counter()
+    for mapping in _user_pages(spaces):
+        if found >= enough:
+            return found
+        frame = pte2pa(mapping.pte)
+        seen[frame] += 1
+        found += seen[frame] == frames.refcount(frame)
+    return found
+
+
+def _user_pages(spaces: Iterable[AddressSpace]) -> Iterator[Mapping]:
+    """All that ``spaces`` map for their users below the trapframe."""
     for space in spaces:
         for leaf in space.table.leaves(0, TRAPFRAME):
-            if found >= enough:
-                return found
             if leaf.pte & PTE_U:
-                frame = pte2pa(leaf.pte)
-                seen[frame] += 1
-                found += seen[frame] == frames.refcount(frame)
-    return found
+                yield Mapping(space, leaf.at, leaf.va)
 
 
 class ReverseMap:
@@ -73,10 +79,8 @@ class ReverseMap:
     def look(self, spaces: Iterable[AddressSpace]) -> Changes:
         """Learn all that ``spaces`` map for their users below the trapframe."""
         by_frame: dict[PA, list[Mapping]] = {}
-        for space in spaces:
-            for leaf in space.table.leaves(0, TRAPFRAME):
-                if leaf.pte & PTE_U:
-                    by_frame.setdefault(pte2pa(leaf.pte), []).append(Mapping(space, leaf.at, leaf.va))
+        for mapping in _user_pages(spaces):
+            by_frame.setdefault(pte2pa(mapping.pte), []).append(mapping)
         seen = {page_number(found[0].space, found[0].va): found for found in by_frame.values()}
         gone = [page for page in self._mappings if page not in seen]
         came = [page for page in seen if page not in self._mappings]
