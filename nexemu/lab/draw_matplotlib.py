@@ -26,8 +26,6 @@ SMALLEST, LARGEST = 1.5, 5.0
 """Of a marker, across, in points of 1/72 inch."""
 ROOM: Final = 110.0
 """Points of this size have room, if there is one; of half of it, if there are four."""
-MOST_SHAPES: Final = 2000
-"""Points whose shapes can be told apart; more of them are dots, and an image in an SVG."""
 
 
 def draw(title: str, figures: Sequence[Figure], path: Path) -> None:
@@ -46,7 +44,7 @@ def _draw(figure: Figure, axes: Axes) -> None:
         marker = next(markers) if figure.marked else None
         (drawn[name],) = axes.plot(figure.x, values, label=name, marker=marker, markersize=LARGEST)
     for name, points in figure.points.items():
-        marker = next(markers) if figure.count <= MOST_SHAPES else "o"
+        marker = "o" if figure.crowded else next(markers)
         (drawn[name],) = axes.plot(*zip(*points, strict=True), marker, label=name, **_points(figure))
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
     axes.set_xscale("log" if figure.log_x else "linear")
@@ -62,9 +60,9 @@ def _draw(figure: Figure, axes: Axes) -> None:
 
 
 def _points(figure: Figure) -> dict[str, Any]:
-    """How points look: the smaller, the more there are."""
+    """How points look: the smaller, the more there are; a crowd is an image in an SVG."""
     size = max(SMALLEST, min(LARGEST, ROOM / sqrt(figure.count)))
-    return {"markersize": size, "markeredgewidth": 0, "rasterized": figure.count > MOST_SHAPES}
+    return {"markersize": size, "markeredgewidth": 0, "rasterized": figure.crowded}
 
 
 def _write_numbers(axis: Axis, is_log: bool, ticks: Sequence[float]) -> None:

@@ -13,8 +13,8 @@ from nexemu.lab.report import Figure, number
 
 HEIGHT: Final = 450
 """Of each figure, in pixels."""
-MANY, SMALL, LARGE = 2000, 3, 6
-"""Points that are drawn small, and how large they are then and otherwise, in pixels."""
+SMALL, LARGE = 3, 6
+"""How large a point is in a crowd, and otherwise, in pixels."""
 COLOURS: Final[Sequence[str]] = qualitative.D3
 
 
@@ -47,7 +47,7 @@ def _line(figure: Figure, name: str, colour: str) -> Scatter:
 
 def _points(figure: Figure, name: str, colour: str) -> Scattergl:
     x, y = zip(*figure.points[name], strict=True)
-    size = SMALL if figure.count > MANY else LARGE
+    size = SMALL if figure.crowded else LARGE
     return Scattergl(x=x, y=y, name=name, mode="markers", marker={"color": colour, "size": size})
 
 

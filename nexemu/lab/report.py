@@ -13,6 +13,7 @@ Cell: TypeAlias = str | int | float
 Point: TypeAlias = tuple[float, float]
 
 MOST_MARKED: Final = 20
+MOST_SHAPES: Final = 2000
 
 NARROWEST: Final = 0.04
 """Of an axis's length, between two of its numbers."""
@@ -76,6 +77,11 @@ class Figure:
     def count(self) -> int:
         """How many ``points`` there are, of all names."""
         return sum(map(len, self.points.values()))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the points are too many for their shapes to be told apart."""
+        return self.count > MOST_SHAPES
 
 
 @dataclass(frozen=True, slots=True)
