@@ -3,7 +3,7 @@
 The binding wraps every call and every hook in Python of its own, and declares what the C library takes,
 so that ctypes checks each argument; all that costs more than the work itself. What happens at each
 trap or page fault therefore goes to the C library directly, undeclared. All that is particular to
-Unicorn 2.1.4 is here and in hart.py, and listed in docs/ARCHITECTURE.md.
+Unicorn 2.1.4 is here, in core.py and in hart.py, and listed in docs/ARCHITECTURE.md.
 """
 
 import ctypes

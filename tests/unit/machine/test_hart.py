@@ -81,6 +81,13 @@ class Program:
     def run(self, budget=None):
         return self.hart.run(self.space, self.context, budget)
 
+    def run_to_a_trap(self):
+        """The hart may come up for breath on the way."""
+        trap = self.run()
+        while trap.cause == Cause.TIMER:
+            trap = self.run()
+        return trap
+
     def get(self, register):
         return self.hart.read_register(self.context, register)
 
@@ -565,10 +572,7 @@ def test_a_page_of_code_that_is_copied_when_written_runs_anew_after_fence_i(prog
             space.code_epoch += 1
 
     space.on_miss = copy
-    trap = run.run()
-    while trap.cause == Cause.TIMER:  # the hart may come up for breath
-        trap = run.run()
-    assert trap.cause == Cause.USER_ECALL
+    assert run.run_to_a_trap().cause == Cause.USER_ECALL
     assert run.get(A0) == 2
 
 
@@ -589,10 +593,7 @@ def test_code_that_a_miss_brings_into_an_old_frame_runs_in_its_place(hart, ram, 
             other.code_epoch += 1
 
     other.on_miss = bring_in
-    trap = second.run()
-    while trap.cause == Cause.TIMER:  # the hart may come up for breath
-        trap = second.run()
-    assert trap.cause == Cause.USER_ECALL
+    assert second.run_to_a_trap().cause == Cause.USER_ECALL
     assert second.get(A0) == 2
 
 
